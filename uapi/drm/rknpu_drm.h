@@ -1,0 +1,327 @@
+/* SPDX-License-Identifier: GPL-2.0-only WITH Linux-syscall-note */
+/*
+ * User-space interface of the rknpu driver (Rockchip NPU).
+ *
+ * The first six ioctls are those of the vendor's driver 0.9.8, so that programs built for it run unchanged:
+ * numbers, layouts and meanings never change. New abilities get new numbers from 0x10 upwards.
+ *
+ * Rules for all structures:
+ *  - all members are naturally aligned, so 32- and 64-bit programs share one layout;
+ *  - a field marked "in" is read, "out" is written, "in/out" is both, also on the errors that say so;
+ *  - sizes and offsets are bytes, times name their unit.
+ */
+#ifndef _UAPI_RKNPU_DRM_H_
+#define _UAPI_RKNPU_DRM_H_
+
+#include "drm.h"
+
+#if defined(__cplusplus)
+extern "C" {
+#endif
+
+/* ioctl numbers, relative to DRM_COMMAND_BASE */
+#define DRM_RKNPU_ACTION		0x00
+#define DRM_RKNPU_SUBMIT		0x01
+#define DRM_RKNPU_MEM_CREATE		0x02
+#define DRM_RKNPU_MEM_MAP		0x03
+#define DRM_RKNPU_MEM_DESTROY		0x04
+#define DRM_RKNPU_MEM_SYNC		0x05
+
+/**
+ * enum rknpu_mem_type - flags of &struct rknpu_mem_create
+ *
+ * Bits outside %RKNPU_MEM_MASK are ignored, as programs in the field set garbage there.
+ */
+enum rknpu_mem_type {
+	/** @RKNPU_MEM_CONTIGUOUS: physically contiguous memory (the absence of NON_CONTIGUOUS) */
+	RKNPU_MEM_CONTIGUOUS = 0 << 0,
+	/** @RKNPU_MEM_NON_CONTIGUOUS: scattered pages behind one range of NPU addresses */
+	RKNPU_MEM_NON_CONTIGUOUS = 1 << 0,
+	/** @RKNPU_MEM_NON_CACHEABLE: uncached user mapping (the absence of CACHEABLE) */
+	RKNPU_MEM_NON_CACHEABLE = 0 << 1,
+	/** @RKNPU_MEM_CACHEABLE: cached user mapping; MEM_SYNC is needed around accesses by the CPU */
+	RKNPU_MEM_CACHEABLE = 1 << 1,
+	/** @RKNPU_MEM_WRITE_COMBINE: write-combined user mapping, unless CACHEABLE */
+	RKNPU_MEM_WRITE_COMBINE = 1 << 2,
+	/** @RKNPU_MEM_KERNEL_MAPPING: the buffer will hold a task array; accepted, not needed */
+	RKNPU_MEM_KERNEL_MAPPING = 1 << 3,
+	/** @RKNPU_MEM_IOMMU: ignored, the device tree decides whether the IOMMU is used */
+	RKNPU_MEM_IOMMU = 1 << 4,
+	/** @RKNPU_MEM_ZEROING: ignored, new memory is always zero */
+	RKNPU_MEM_ZEROING = 1 << 5,
+	/** @RKNPU_MEM_SECURE: ignored */
+	RKNPU_MEM_SECURE = 1 << 6,
+	/** @RKNPU_MEM_DMA32: memory below 4 GiB of physical address space */
+	RKNPU_MEM_DMA32 = 1 << 7,
+	/** @RKNPU_MEM_TRY_ALLOC_SRAM: put the start of the buffer into SRAM as far as some is free */
+	RKNPU_MEM_TRY_ALLOC_SRAM = 1 << 8,
+	/** @RKNPU_MEM_TRY_ALLOC_NBUF: the same with the NPU's own on-chip buffer, on SoCs that have one */
+	RKNPU_MEM_TRY_ALLOC_NBUF = 1 << 9,
+	/** @RKNPU_MEM_IOMMU_LIMIT_IOVA_ALIGNMENT: page alignment of the NPU address is enough */
+	RKNPU_MEM_IOMMU_LIMIT_IOVA_ALIGNMENT = 1 << 10,
+	/** @RKNPU_MEM_MASK: all flags */
+	RKNPU_MEM_MASK = 0x7ff,
+};
+
+/** enum rknpu_mem_sync_mode - flags of &struct rknpu_mem_sync */
+enum rknpu_mem_sync_mode {
+	/** @RKNPU_MEM_SYNC_TO_DEVICE: make what the CPU wrote visible to the NPU */
+	RKNPU_MEM_SYNC_TO_DEVICE = 1 << 0,
+	/** @RKNPU_MEM_SYNC_FROM_DEVICE: make what the NPU wrote visible to the CPU */
+	RKNPU_MEM_SYNC_FROM_DEVICE = 1 << 1,
+	/** @RKNPU_MEM_SYNC_MASK: all flags */
+	RKNPU_MEM_SYNC_MASK = 3,
+};
+
+/** enum rknpu_job_mode - flags of &struct rknpu_submit */
+enum rknpu_job_mode {
+	/** @RKNPU_JOB_SLAVE: registers written by the CPU (the absence of PC); not supported, -EINVAL */
+	RKNPU_JOB_SLAVE = 0 << 0,
+	/** @RKNPU_JOB_PC: the program controller fetches the command lists */
+	RKNPU_JOB_PC = 1 << 0,
+	/** @RKNPU_JOB_BLOCK: return when the job has ended (the absence of NONBLOCK) */
+	RKNPU_JOB_BLOCK = 0 << 1,
+	/** @RKNPU_JOB_NONBLOCK: return when the job has been queued */
+	RKNPU_JOB_NONBLOCK = 1 << 1,
+	/** @RKNPU_JOB_PINGPONG: let the controller fetch the next list while a task runs */
+	RKNPU_JOB_PINGPONG = 1 << 2,
+	/** @RKNPU_JOB_FENCE_IN: start only after the sync file fence_fd has signalled */
+	RKNPU_JOB_FENCE_IN = 1 << 3,
+	/** @RKNPU_JOB_FENCE_OUT: return a sync file in fence_fd that signals when the job has ended */
+	RKNPU_JOB_FENCE_OUT = 1 << 4,
+	/** @RKNPU_JOB_MASK: all flags */
+	RKNPU_JOB_MASK = 0x1f,
+};
+
+/* core_mask: 0 lets the driver choose one core; valid are 0, 1, 2, 4, 3 and 7 as far as the SoC has the cores */
+#define RKNPU_CORE_AUTO_MASK	0x00
+#define RKNPU_CORE0_MASK	0x01
+#define RKNPU_CORE1_MASK	0x02
+#define RKNPU_CORE2_MASK	0x04
+
+#define RKNPU_MAX_CORES			3
+#define RKNPU_MAX_IOMMU_DOMAIN_NUM	16
+
+/**
+ * struct rknpu_mem_create - DRM_IOCTL_RKNPU_MEM_CREATE: allocate a buffer, or ask about one
+ *
+ * With @handle 0 a buffer is allocated. With the handle of an existing buffer of this file nothing is allocated
+ * and the out fields describe that buffer: this is how the NPU address of an imported dma-buf is learnt.
+ * Programs built for older drivers pass the first 32 or 40 bytes only; the missing fields count as 0.
+ *
+ * A handle that names nothing in this file counts as 0, as it always did.
+ *
+ * Errors: -EINVAL size 0 or unknown domain, -ENOMEM no memory, -EFAULT no room left in the NPU address space.
+ */
+struct rknpu_mem_create {
+	/** @handle: in/out, GEM handle */
+	__u32 handle;
+	/** @flags: in, of &enum rknpu_mem_type */
+	__u32 flags;
+	/** @size: in/out, bytes wanted; bytes given (whole pages) */
+	__u64 size;
+	/** @obj_addr: out, token that names the buffer in SUBMIT and MEM_SYNC of this file; never an address */
+	__u64 obj_addr;
+	/** @dma_addr: out, address of the buffer as the NPU sees it, below 4 GiB */
+	__u64 dma_addr;
+	/** @sram_size: in/out, bytes of SRAM wanted (0: as many as fit); bytes of SRAM given */
+	__u64 sram_size;
+	/** @iommu_domain_id: in, address space of the process to put the buffer into, 0 to 15 */
+	__s32 iommu_domain_id;
+	/** @core_mask: in, core the buffer is for, only used to place it in an on-chip buffer */
+	__u32 core_mask;
+};
+
+/** struct rknpu_mem_map - DRM_IOCTL_RKNPU_MEM_MAP: get the offset to give to mmap() on the same file */
+struct rknpu_mem_map {
+	/** @handle: in, GEM handle */
+	__u32 handle;
+	/** @reserved: ignored */
+	__u32 reserved;
+	/** @offset: out, offset for mmap() */
+	__u64 offset;
+};
+
+/**
+ * struct rknpu_mem_destroy - DRM_IOCTL_RKNPU_MEM_DESTROY: give up a handle
+ *
+ * The memory lives on while it is mapped, exported or used by a job. Error: -EINVAL unknown handle.
+ */
+struct rknpu_mem_destroy {
+	/** @handle: in, GEM handle */
+	__u32 handle;
+	/** @reserved: ignored */
+	__u32 reserved;
+	/** @obj_addr: ignored */
+	__u64 obj_addr;
+};
+
+/**
+ * struct rknpu_mem_sync - DRM_IOCTL_RKNPU_MEM_SYNC: cache maintenance of a range
+ *
+ * The range is cut to the buffer; @offset + @size beyond 64 bits is -EINVAL, as is an @obj_addr that this file
+ * does not have. Any alignment and any size will do; only the cache lines of the range are touched.
+ */
+struct rknpu_mem_sync {
+	/** @flags: in, of &enum rknpu_mem_sync_mode; 0 does nothing */
+	__u32 flags;
+	/** @reserved: ignored */
+	__u32 reserved;
+	/** @obj_addr: in, token of the buffer */
+	__u64 obj_addr;
+	/** @offset: in, start of the range */
+	__u64 offset;
+	/** @size: in, bytes of the range */
+	__u64 size;
+};
+
+/**
+ * struct rknpu_task - one task; an array of these lies in the buffer that task_obj_addr of a job names
+ *
+ * The driver copies what it needs when the job is submitted; later writes have no effect.
+ */
+struct rknpu_task {
+	/** @flags: ignored */
+	__u32 flags;
+	/** @op_idx: ignored; number of the layer, for people */
+	__u32 op_idx;
+	/** @enable_mask: ignored; the command list enables the blocks */
+	__u32 enable_mask;
+	/** @int_mask: in, interrupt bits whose arrival ends the task */
+	__u32 int_mask;
+	/** @int_clear: ignored */
+	__u32 int_clear;
+	/** @int_status: out, interrupt status found, written for the last task of a job */
+	__u32 int_status;
+	/** @regcfg_amount: in, 64-bit commands in the list, without the four of its tail */
+	__u32 regcfg_amount;
+	/** @regcfg_offset: ignored */
+	__u32 regcfg_offset;
+	/** @regcmd_addr: in, NPU address of the command list */
+	__u64 regcmd_addr;
+} __attribute__((packed));
+
+/** struct rknpu_subcore_task - range of tasks for one core */
+struct rknpu_subcore_task {
+	/** @task_start: in, index of the first task */
+	__u32 task_start;
+	/** @task_number: in, number of tasks */
+	__u32 task_number;
+};
+
+/**
+ * struct rknpu_submit - DRM_IOCTL_RKNPU_SUBMIT: run tasks
+ *
+ * Which tasks run: on SoCs with one core those of @task_start and @task_number. On others the range of a core comes
+ * from @subcore_task: element c for core c in jobs on one or two cores, element 2 + c in jobs on three cores.
+ *
+ * Errors: -EINVAL bad field, range or mask; -ETIMEDOUT the tasks did not end in time; -EIO the hardware reported an
+ * error; -EFAULT a command list used an address that is not mapped; -ENODEV the device is gone or no core is left.
+ */
+struct rknpu_submit {
+	/** @flags: in, of &enum rknpu_job_mode */
+	__u32 flags;
+	/** @timeout: in, milliseconds, from the start on the hardware */
+	__u32 timeout;
+	/** @task_start: in, first task (single-core SoCs) */
+	__u32 task_start;
+	/** @task_number: in, number of tasks; never 0 */
+	__u32 task_number;
+	/** @task_counter: out, tasks finished, also on -ETIMEDOUT */
+	__u32 task_counter;
+	/** @priority: in, 0 is normal */
+	__s32 priority;
+	/** @task_obj_addr: in, token of the buffer with the array of &struct rknpu_task */
+	__u64 task_obj_addr;
+	/** @iommu_domain_id: in, address space of the process to run in, 0 to 15 */
+	__u32 iommu_domain_id;
+	/** @reserved: ignored */
+	__u32 reserved;
+	/** @task_base_addr: in, low 32 bits are added by the hardware to all addresses of the tasks */
+	__u64 task_base_addr;
+	/** @hw_elapse_time: out, nanoseconds from the start on the hardware to the last interrupt */
+	__s64 hw_elapse_time;
+	/** @core_mask: in/out, cores wanted; cores used */
+	__u32 core_mask;
+	/** @fence_fd: in/out, sync file, see %RKNPU_JOB_FENCE_IN and %RKNPU_JOB_FENCE_OUT */
+	__s32 fence_fd;
+	/** @subcore_task: in, ranges of the cores */
+	struct rknpu_subcore_task subcore_task[5];
+};
+
+/** enum rknpu_action_id - flags of &struct rknpu_action */
+enum rknpu_action_id {
+	/** @RKNPU_GET_HW_VERSION: version register of core 0 */
+	RKNPU_GET_HW_VERSION = 0,
+	/** @RKNPU_GET_DRV_VERSION: major * 10000 + minor * 100 + patch level */
+	RKNPU_GET_DRV_VERSION = 1,
+	/** @RKNPU_GET_FREQ: core clock in Hz */
+	RKNPU_GET_FREQ = 2,
+	/** @RKNPU_SET_FREQ: -EINVAL */
+	RKNPU_SET_FREQ = 3,
+	/** @RKNPU_GET_VOLT: supply voltage in microvolts, 0 without a regulator */
+	RKNPU_GET_VOLT = 4,
+	/** @RKNPU_SET_VOLT: -EINVAL */
+	RKNPU_SET_VOLT = 5,
+	/** @RKNPU_ACT_RESET: accepted; only jobs of the caller may be affected */
+	RKNPU_ACT_RESET = 6,
+	/** @RKNPU_GET_BW_PRIORITY: -EINVAL on SoCs without the registers */
+	RKNPU_GET_BW_PRIORITY = 7,
+	/** @RKNPU_SET_BW_PRIORITY: as above */
+	RKNPU_SET_BW_PRIORITY = 8,
+	/** @RKNPU_GET_BW_EXPECT: as above */
+	RKNPU_GET_BW_EXPECT = 9,
+	/** @RKNPU_SET_BW_EXPECT: as above */
+	RKNPU_SET_BW_EXPECT = 10,
+	/** @RKNPU_GET_BW_TW: as above */
+	RKNPU_GET_BW_TW = 11,
+	/** @RKNPU_SET_BW_TW: as above */
+	RKNPU_SET_BW_TW = 12,
+	/** @RKNPU_ACT_CLR_TOTAL_RW_AMOUNT: clear the traffic counters, nothing on SoCs without */
+	RKNPU_ACT_CLR_TOTAL_RW_AMOUNT = 13,
+	/** @RKNPU_GET_DT_WR_AMOUNT: bytes of data written; value unchanged on SoCs without counters */
+	RKNPU_GET_DT_WR_AMOUNT = 14,
+	/** @RKNPU_GET_DT_RD_AMOUNT: bytes of data read, as above */
+	RKNPU_GET_DT_RD_AMOUNT = 15,
+	/** @RKNPU_GET_WT_RD_AMOUNT: bytes of weights read, as above */
+	RKNPU_GET_WT_RD_AMOUNT = 16,
+	/** @RKNPU_GET_TOTAL_RW_AMOUNT: sum of the three, as above */
+	RKNPU_GET_TOTAL_RW_AMOUNT = 17,
+	/** @RKNPU_GET_IOMMU_EN: 1 when the NPU works behind an IOMMU */
+	RKNPU_GET_IOMMU_EN = 18,
+	/** @RKNPU_SET_PROC_NICE: nice level of the calling thread, as far as its rights allow; always succeeds */
+	RKNPU_SET_PROC_NICE = 19,
+	/** @RKNPU_POWER_ON: -EINVAL, power is managed by the driver */
+	RKNPU_POWER_ON = 20,
+	/** @RKNPU_POWER_OFF: -EINVAL, as above */
+	RKNPU_POWER_OFF = 21,
+	/** @RKNPU_GET_TOTAL_SRAM_SIZE: bytes of the SRAM pool */
+	RKNPU_GET_TOTAL_SRAM_SIZE = 22,
+	/** @RKNPU_GET_FREE_SRAM_SIZE: bytes free in the SRAM pool */
+	RKNPU_GET_FREE_SRAM_SIZE = 23,
+	/** @RKNPU_GET_IOMMU_DOMAIN_ID: current address space of the process */
+	RKNPU_GET_IOMMU_DOMAIN_ID = 24,
+	/** @RKNPU_SET_IOMMU_DOMAIN_ID: choose the current address space of the process */
+	RKNPU_SET_IOMMU_DOMAIN_ID = 25,
+};
+
+/** struct rknpu_action - DRM_IOCTL_RKNPU_ACTION: read or set one value */
+struct rknpu_action {
+	/** @flags: in, of &enum rknpu_action_id; others are -EINVAL */
+	__u32 flags;
+	/** @value: in/out */
+	__u32 value;
+};
+
+#define DRM_IOCTL_RKNPU_ACTION		DRM_IOWR(DRM_COMMAND_BASE + DRM_RKNPU_ACTION, struct rknpu_action)
+#define DRM_IOCTL_RKNPU_SUBMIT		DRM_IOWR(DRM_COMMAND_BASE + DRM_RKNPU_SUBMIT, struct rknpu_submit)
+#define DRM_IOCTL_RKNPU_MEM_CREATE	DRM_IOWR(DRM_COMMAND_BASE + DRM_RKNPU_MEM_CREATE, struct rknpu_mem_create)
+#define DRM_IOCTL_RKNPU_MEM_MAP		DRM_IOWR(DRM_COMMAND_BASE + DRM_RKNPU_MEM_MAP, struct rknpu_mem_map)
+#define DRM_IOCTL_RKNPU_MEM_DESTROY	DRM_IOWR(DRM_COMMAND_BASE + DRM_RKNPU_MEM_DESTROY, struct rknpu_mem_destroy)
+#define DRM_IOCTL_RKNPU_MEM_SYNC	DRM_IOWR(DRM_COMMAND_BASE + DRM_RKNPU_MEM_SYNC, struct rknpu_mem_sync)
+
+#if defined(__cplusplus)
+}
+#endif
+
+#endif
