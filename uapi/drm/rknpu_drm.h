@@ -2,12 +2,14 @@
 /*
  * User-space interface of the rknpu driver (Rockchip NPU).
  *
- * The first six ioctls are those of the vendor's driver 0.9.8, so that programs built for it run unchanged:
- * numbers, layouts and meanings never change. New abilities get new numbers from 0x10 upwards.
+ * The first six ioctls are those of the vendor's driver 0.9.8, so that programs built for it
+ * run unchanged: numbers, layouts and meanings never change. New abilities get new numbers from
+ * 0x10 upwards.
  *
  * Rules for all structures:
  *  - all members are naturally aligned, so 32- and 64-bit programs share one layout;
- *  - a field marked "in" is read, "out" is written, "in/out" is both, also on the errors that say so;
+ *  - a field marked "in" is read, "out" is written, "in/out" is both, also on the errors that
+ *    say so;
  *  - sizes and offsets are bytes, times name their unit.
  */
 #ifndef _UAPI_RKNPU_DRM_H_
@@ -39,7 +41,10 @@ enum rknpu_mem_type {
 	RKNPU_MEM_NON_CONTIGUOUS = 1 << 0,
 	/** @RKNPU_MEM_NON_CACHEABLE: uncached user mapping (the absence of CACHEABLE) */
 	RKNPU_MEM_NON_CACHEABLE = 0 << 1,
-	/** @RKNPU_MEM_CACHEABLE: cached user mapping; MEM_SYNC is needed around accesses by the CPU */
+	/**
+	 * @RKNPU_MEM_CACHEABLE: cached user mapping; MEM_SYNC is needed around accesses by the
+	 * CPU
+	 */
 	RKNPU_MEM_CACHEABLE = 1 << 1,
 	/** @RKNPU_MEM_WRITE_COMBINE: write-combined user mapping, unless CACHEABLE */
 	RKNPU_MEM_WRITE_COMBINE = 1 << 2,
@@ -53,9 +58,15 @@ enum rknpu_mem_type {
 	RKNPU_MEM_SECURE = 1 << 6,
 	/** @RKNPU_MEM_DMA32: memory below 4 GiB of physical address space */
 	RKNPU_MEM_DMA32 = 1 << 7,
-	/** @RKNPU_MEM_TRY_ALLOC_SRAM: put the start of the buffer into SRAM as far as some is free */
+	/**
+	 * @RKNPU_MEM_TRY_ALLOC_SRAM: put the start of the buffer into SRAM as far as some is
+	 * free
+	 */
 	RKNPU_MEM_TRY_ALLOC_SRAM = 1 << 8,
-	/** @RKNPU_MEM_TRY_ALLOC_NBUF: the same with the NPU's own on-chip buffer, on SoCs that have one */
+	/**
+	 * @RKNPU_MEM_TRY_ALLOC_NBUF: the same with the NPU's own on-chip buffer, on SoCs that
+	 * have one
+	 */
 	RKNPU_MEM_TRY_ALLOC_NBUF = 1 << 9,
 	/** @RKNPU_MEM_IOMMU_LIMIT_IOVA_ALIGNMENT: page alignment of the NPU address is enough */
 	RKNPU_MEM_IOMMU_LIMIT_IOVA_ALIGNMENT = 1 << 10,
@@ -75,7 +86,10 @@ enum rknpu_mem_sync_mode {
 
 /** enum rknpu_job_mode - flags of &struct rknpu_submit */
 enum rknpu_job_mode {
-	/** @RKNPU_JOB_SLAVE: registers written by the CPU (the absence of PC); not supported, -EINVAL */
+	/**
+	 * @RKNPU_JOB_SLAVE: registers written by the CPU (the absence of PC); not supported,
+	 * -EINVAL
+	 */
 	RKNPU_JOB_SLAVE = 0 << 0,
 	/** @RKNPU_JOB_PC: the program controller fetches the command lists */
 	RKNPU_JOB_PC = 1 << 0,
@@ -87,13 +101,19 @@ enum rknpu_job_mode {
 	RKNPU_JOB_PINGPONG = 1 << 2,
 	/** @RKNPU_JOB_FENCE_IN: start only after the sync file fence_fd has signalled */
 	RKNPU_JOB_FENCE_IN = 1 << 3,
-	/** @RKNPU_JOB_FENCE_OUT: return a sync file in fence_fd that signals when the job has ended */
+	/**
+	 * @RKNPU_JOB_FENCE_OUT: return a sync file in fence_fd that signals when the job has
+	 * ended
+	 */
 	RKNPU_JOB_FENCE_OUT = 1 << 4,
 	/** @RKNPU_JOB_MASK: all flags */
 	RKNPU_JOB_MASK = 0x1f,
 };
 
-/* core_mask: 0 lets the driver choose one core; valid are 0, 1, 2, 4, 3 and 7 as far as the SoC has the cores */
+/*
+ * core_mask: 0 lets the driver choose one core; valid are 0, 1, 2, 4, 3 and 7 as far as the SoC
+ * has the cores
+ */
 #define RKNPU_CORE_AUTO_MASK	0x00
 #define RKNPU_CORE0_MASK	0x01
 #define RKNPU_CORE1_MASK	0x02
@@ -105,13 +125,15 @@ enum rknpu_job_mode {
 /**
  * struct rknpu_mem_create - DRM_IOCTL_RKNPU_MEM_CREATE: allocate a buffer, or ask about one
  *
- * With @handle 0 a buffer is allocated. With the handle of an existing buffer of this file nothing is allocated
- * and the out fields describe that buffer: this is how the NPU address of an imported dma-buf is learnt.
- * Programs built for older drivers pass the first 32 or 40 bytes only; the missing fields count as 0.
+ * With @handle 0 a buffer is allocated. With the handle of an existing buffer of this file
+ * nothing is allocated and the out fields describe that buffer: this is how the NPU address of
+ * an imported dma-buf is learnt. Programs built for older drivers pass the first 32 or 40 bytes
+ * only; the missing fields count as 0.
  *
  * A handle that names nothing in this file counts as 0, as it always did.
  *
- * Errors: -EINVAL size 0 or unknown domain, -ENOMEM no memory, -EFAULT no room left in the NPU address space.
+ * Errors: -EINVAL size 0 or unknown domain, -ENOMEM no memory, -EFAULT no room left in the NPU
+ * address space.
  */
 struct rknpu_mem_create {
 	/** @handle: in/out, GEM handle */
@@ -120,7 +142,10 @@ struct rknpu_mem_create {
 	__u32 flags;
 	/** @size: in/out, bytes wanted; bytes given (whole pages) */
 	__u64 size;
-	/** @obj_addr: out, token that names the buffer in SUBMIT and MEM_SYNC of this file; never an address */
+	/**
+	 * @obj_addr: out, token that names the buffer in SUBMIT and MEM_SYNC of this file;
+	 * never an address
+	 */
 	__u64 obj_addr;
 	/** @dma_addr: out, address of the buffer as the NPU sees it, below 4 GiB */
 	__u64 dma_addr;
@@ -132,7 +157,10 @@ struct rknpu_mem_create {
 	__u32 core_mask;
 };
 
-/** struct rknpu_mem_map - DRM_IOCTL_RKNPU_MEM_MAP: get the offset to give to mmap() on the same file */
+/**
+ * struct rknpu_mem_map - DRM_IOCTL_RKNPU_MEM_MAP: get the offset to give to mmap() on the same
+ * file
+ */
 struct rknpu_mem_map {
 	/** @handle: in, GEM handle */
 	__u32 handle;
@@ -159,8 +187,9 @@ struct rknpu_mem_destroy {
 /**
  * struct rknpu_mem_sync - DRM_IOCTL_RKNPU_MEM_SYNC: cache maintenance of a range
  *
- * The range is cut to the buffer; @offset + @size beyond 64 bits is -EINVAL, as is an @obj_addr that this file
- * does not have. Any alignment and any size will do; only the cache lines of the range are touched.
+ * The range is cut to the buffer; @offset + @size beyond 64 bits is -EINVAL, as is an @obj_addr
+ * that this file does not have. Any alignment and any size will do; only the cache lines of the
+ * range are touched.
  */
 struct rknpu_mem_sync {
 	/** @flags: in, of &enum rknpu_mem_sync_mode; 0 does nothing */
@@ -176,7 +205,8 @@ struct rknpu_mem_sync {
 };
 
 /**
- * struct rknpu_task - one task; an array of these lies in the buffer that task_obj_addr of a job names
+ * struct rknpu_task - one task; an array of these lies in the buffer that task_obj_addr of a
+ * job names
  *
  * The driver copies what it needs when the job is submitted; later writes have no effect.
  */
@@ -212,11 +242,13 @@ struct rknpu_subcore_task {
 /**
  * struct rknpu_submit - DRM_IOCTL_RKNPU_SUBMIT: run tasks
  *
- * Which tasks run: on SoCs with one core those of @task_start and @task_number. On others the range of a core comes
- * from @subcore_task: element c for core c in jobs on one or two cores, element 2 + c in jobs on three cores.
+ * Which tasks run: on SoCs with one core those of @task_start and @task_number. On others the
+ * range of a core comes from @subcore_task: element c for core c in jobs on one or two cores,
+ * element 2 + c in jobs on three cores.
  *
- * Errors: -EINVAL bad field, range or mask; -ETIMEDOUT the tasks did not end in time; -EIO the hardware reported an
- * error; -EFAULT a command list used an address that is not mapped; -ENODEV the device is gone or no core is left.
+ * Errors: -EINVAL bad field, range or mask; -ETIMEDOUT the tasks did not end in time; -EIO the
+ * hardware reported an error; -EFAULT a command list used an address that is not mapped;
+ * -ENODEV the device is gone or no core is left.
  */
 struct rknpu_submit {
 	/** @flags: in, of &enum rknpu_job_mode */
@@ -237,9 +269,15 @@ struct rknpu_submit {
 	__u32 iommu_domain_id;
 	/** @reserved: ignored */
 	__u32 reserved;
-	/** @task_base_addr: in, low 32 bits are added by the hardware to all addresses of the tasks */
+	/**
+	 * @task_base_addr: in, low 32 bits are added by the hardware to all addresses of the
+	 * tasks
+	 */
 	__u64 task_base_addr;
-	/** @hw_elapse_time: out, nanoseconds from the start on the hardware to the last interrupt */
+	/**
+	 * @hw_elapse_time: out, nanoseconds from the start on the hardware to the last
+	 * interrupt
+	 */
 	__s64 hw_elapse_time;
 	/** @core_mask: in/out, cores wanted; cores used */
 	__u32 core_mask;
@@ -279,7 +317,10 @@ enum rknpu_action_id {
 	RKNPU_SET_BW_TW = 12,
 	/** @RKNPU_ACT_CLR_TOTAL_RW_AMOUNT: clear the traffic counters, nothing on SoCs without */
 	RKNPU_ACT_CLR_TOTAL_RW_AMOUNT = 13,
-	/** @RKNPU_GET_DT_WR_AMOUNT: bytes of data written; value unchanged on SoCs without counters */
+	/**
+	 * @RKNPU_GET_DT_WR_AMOUNT: bytes of data written; value unchanged on SoCs without
+	 * counters
+	 */
 	RKNPU_GET_DT_WR_AMOUNT = 14,
 	/** @RKNPU_GET_DT_RD_AMOUNT: bytes of data read, as above */
 	RKNPU_GET_DT_RD_AMOUNT = 15,
@@ -289,7 +330,10 @@ enum rknpu_action_id {
 	RKNPU_GET_TOTAL_RW_AMOUNT = 17,
 	/** @RKNPU_GET_IOMMU_EN: 1 when the NPU works behind an IOMMU */
 	RKNPU_GET_IOMMU_EN = 18,
-	/** @RKNPU_SET_PROC_NICE: nice level of the calling thread, as far as its rights allow; always succeeds */
+	/**
+	 * @RKNPU_SET_PROC_NICE: nice level of the calling thread, as far as its rights allow;
+	 * always succeeds
+	 */
 	RKNPU_SET_PROC_NICE = 19,
 	/** @RKNPU_POWER_ON: -EINVAL, power is managed by the driver */
 	RKNPU_POWER_ON = 20,
@@ -313,12 +357,18 @@ struct rknpu_action {
 	__u32 value;
 };
 
-#define DRM_IOCTL_RKNPU_ACTION		DRM_IOWR(DRM_COMMAND_BASE + DRM_RKNPU_ACTION, struct rknpu_action)
-#define DRM_IOCTL_RKNPU_SUBMIT		DRM_IOWR(DRM_COMMAND_BASE + DRM_RKNPU_SUBMIT, struct rknpu_submit)
-#define DRM_IOCTL_RKNPU_MEM_CREATE	DRM_IOWR(DRM_COMMAND_BASE + DRM_RKNPU_MEM_CREATE, struct rknpu_mem_create)
-#define DRM_IOCTL_RKNPU_MEM_MAP		DRM_IOWR(DRM_COMMAND_BASE + DRM_RKNPU_MEM_MAP, struct rknpu_mem_map)
-#define DRM_IOCTL_RKNPU_MEM_DESTROY	DRM_IOWR(DRM_COMMAND_BASE + DRM_RKNPU_MEM_DESTROY, struct rknpu_mem_destroy)
-#define DRM_IOCTL_RKNPU_MEM_SYNC	DRM_IOWR(DRM_COMMAND_BASE + DRM_RKNPU_MEM_SYNC, struct rknpu_mem_sync)
+#define DRM_IOCTL_RKNPU_ACTION \
+	DRM_IOWR(DRM_COMMAND_BASE + DRM_RKNPU_ACTION, struct rknpu_action)
+#define DRM_IOCTL_RKNPU_SUBMIT \
+	DRM_IOWR(DRM_COMMAND_BASE + DRM_RKNPU_SUBMIT, struct rknpu_submit)
+#define DRM_IOCTL_RKNPU_MEM_CREATE \
+	DRM_IOWR(DRM_COMMAND_BASE + DRM_RKNPU_MEM_CREATE, struct rknpu_mem_create)
+#define DRM_IOCTL_RKNPU_MEM_MAP \
+	DRM_IOWR(DRM_COMMAND_BASE + DRM_RKNPU_MEM_MAP, struct rknpu_mem_map)
+#define DRM_IOCTL_RKNPU_MEM_DESTROY \
+	DRM_IOWR(DRM_COMMAND_BASE + DRM_RKNPU_MEM_DESTROY, struct rknpu_mem_destroy)
+#define DRM_IOCTL_RKNPU_MEM_SYNC \
+	DRM_IOWR(DRM_COMMAND_BASE + DRM_RKNPU_MEM_SYNC, struct rknpu_mem_sync)
 
 #if defined(__cplusplus)
 }
