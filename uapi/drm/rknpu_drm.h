@@ -15,7 +15,7 @@
 #ifndef _UAPI_RKNPU_DRM_H_
 #define _UAPI_RKNPU_DRM_H_
 
-#include "drm.h"
+#include <drm/drm.h>
 
 #if defined(__cplusplus)
 extern "C" {
