@@ -15,7 +15,12 @@
 #ifndef _UAPI_RKNPU_DRM_H_
 #define _UAPI_RKNPU_DRM_H_
 
+/* libdrm and the kernel's own installed headers agree on the name only. */
+#ifdef __KERNEL__
 #include <drm/drm.h>
+#else
+#include "drm.h"
+#endif
 
 #if defined(__cplusplus)
 extern "C" {
