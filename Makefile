@@ -1,0 +1,109 @@
+# SPDX-License-Identifier: MIT
+#
+# The one front door: CMake builds the user space, Kbuild the module, tools/ prepares the rest. `make help` lists it.
+SHELL := /bin/bash
+.SHELLFLAGS := -euo pipefail -c
+.DEFAULT_GOAL := help
+MAKEFLAGS += --no-print-directory
+# One target after the other: they share folders. Inside, the compilers run side by side.
+.NOTPARALLEL:
+
+KDIR ?= /lib/modules/$(shell uname -r)/build
+MODULE_DIR ?= build/module/$(shell cat '$(KDIR)/include/config/kernel.release' 2>/dev/null)
+JOBS ?= $(shell nproc)
+GUEST := ARCH=arm64 CROSS_COMPILE=aarch64-linux-gnu-
+
+# say(text): where the time goes, in the long targets
+say = @printf '\n== %s\n' '$(1)'
+
+.PHONY: help
+help: ## List the targets
+	@sed -nE 's/^([a-z-]+):.*## (.*)/  make \1|\2/p' $(MAKEFILE_LIST) | column -t -s '|'
+
+.PHONY: all
+all: host guest ## Build the user space for this machine, and all that runs in the guest
+
+.PHONY: setup
+setup: ## Install the Debian packages that building, checking and the demo need
+	tools/setup/install build lint vm demo
+
+## User space ----------------------------------------------------------------------------------------------------------
+
+PRESETS := debug release asan aarch64
+
+build/%/build.ninja: tools/cmake/CMakeLists.txt tools/cmake/CMakePresets.json
+	cmake -S tools/cmake --preset $*
+
+.PHONY: $(PRESETS)
+$(PRESETS): %: build/%/build.ninja
+	cmake --build build/$* --parallel $(JOBS)
+
+.PHONY: host hal vnpu
+host: release
+hal vnpu: build/release/build.ninja
+hal: ## Build the HAL for this machine, into build/release
+	cmake --build build/release --parallel $(JOBS) --target hal/all
+vnpu: ## Build the virtual NPU, into build/release
+	cmake --build build/release --parallel $(JOBS) --target tools/vnpu/all
+
+## Kernel module -------------------------------------------------------------------------------------------------------
+
+.PHONY: module
+module: ## Build rknpu.ko; KDIR=, ARCH=, CROSS_COMPILE= for another kernel than the running one
+	@test -e '$(KDIR)/include/config/kernel.release' || { echo "make module: KDIR=$(KDIR) is not a configured kernel:" \
+		"install the headers of the running kernel, or name the build folder of another with KDIR=" >&2; exit 1; }
+	@# Kbuild writes beside the sources: let it see links to them.
+	@mkdir -p '$(MODULE_DIR)' && find '$(MODULE_DIR)' -type l -delete
+	@cp -rs '$(CURDIR)/kernel' '$(CURDIR)/uapi' '$(MODULE_DIR)'
+	$(MAKE) --jobs=$(JOBS) -C '$(KDIR)' M='$(abspath $(MODULE_DIR))/kernel' modules
+	@echo 'module: $(MODULE_DIR)/kernel/rknpu.ko'
+
+## Virtual machine -----------------------------------------------------------------------------------------------------
+
+.PHONY: vm
+vm: ## Prepare QEMU with the virtual board and the guest's kernel, in the per-machine cache
+	$(call say,QEMU with the virtual board)
+	tools/vm/qemu/build
+	$(call say,Kernel of the guest)
+	tools/vm/kernel/build
+
+.PHONY: guest
+guest: ## Build what the VM boots with into build/guest: module, HAL, tests, demo
+	$(call say,Module and user space of the guest)
+	kdir=$$(tools/vm/kernel/build | tail -n 1) && $(MAKE) module KDIR="$$kdir" $(GUEST)
+	$(MAKE) aarch64
+	rm -rf build/guest
+	DESTDIR=build/guest cmake --install build/aarch64
+
+## Checks --------------------------------------------------------------------------------------------------------------
+
+.PHONY: check
+check: setup check-host check-vm ## Run all tests: on this machine, then in the VM
+
+.PHONY: check-host
+check-host: release asan ## Run the tests that need no VM, optimised and with sanitizers
+	ctest --test-dir build/release --output-on-failure --parallel $(JOBS)
+	ctest --test-dir build/asan --output-on-failure --parallel $(JOBS)
+
+.PHONY: check-vm
+check-vm: vm guest ## Run the tests in the VM
+	prove --exec '' --timer selftests/vm/*.t
+
+.PHONY: lint
+lint: ## Check style, types, bindings and scripts; LINT= names single checks
+	tools/setup/install build lint vm
+	tools/lint/run $(LINT)
+
+## Demo ----------------------------------------------------------------------------------------------------------------
+
+.PHONY: demo
+demo: setup vm guest ## Run a real picture through driver, HAL and virtual NPU in the VM; IMAGE= takes another
+	tools/demo/run-vm
+
+.PHONY: demo-sim
+demo-sim: release ## The same without a VM, on the model in the process
+	tools/demo/run-sim
+
+.PHONY: clean
+clean: ## Remove build/; the cache of QEMU and kernels stays
+	rm -rf build
