@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* Time, helper processes and memory figures for the tests. */
+#ifndef NPU_PROC_H
+#define NPU_PROC_H
+
+#include <sys/types.h>
+
+/* Milliseconds of a clock that never jumps. */
+long npu_now_ms(void);
+void npu_sleep_ms(long ms);
+
+/* Runs fn(arg) in a process of its own, which ends with its result and dies with its parent. */
+pid_t npu_spawn(int (*fn)(void *arg), void *arg);
+/*
+ * Waits for a process: its exit status, 1000 + number of the signal that ended it, or -1 after
+ * timeout_ms. It is killed then, and not waited for: it may be stuck in the kernel.
+ */
+int npu_join(pid_t pid, long timeout_ms);
+#define NPU_SIGNALLED(sig) (1000 + (sig))
+
+/* KiB of a line of /proc/meminfo, e.g. "MemAvailable". */
+long npu_meminfo(const char *key);
+/* KiB in use, caches apart, when the kernel has freed what it frees later. */
+long npu_used_memory(void);
+
+#endif
