@@ -32,6 +32,16 @@ files() {
 	done
 }
 
+# silent <command...>: for tools that tell their findings but don't fail.
+silent() {
+	local output
+	output=$("$@" 2>&1)
+	if [ -n "$output" ]; then
+		echo "$output"
+		return 1
+	fi
+}
+
 # Build folder of the guest's kernel; built on the first need.
 kernel_build() {
 	tools/vm/kernel/build | tail -n 1
