@@ -31,8 +31,15 @@ setup: ## Install the Debian packages that building, checking and the demo need
 
 PRESETS := debug release asan aarch64
 
-build/%/build.ninja: tools/cmake/CMakeLists.txt tools/cmake/CMakePresets.json
+CONFIGURE := tools/cmake/CMakeLists.txt tools/cmake/CMakePresets.json
+
+build/%/build.ninja: $(CONFIGURE)
 	cmake -S tools/cmake --preset $*
+
+# The driver's tests use the kernel's harness.
+build/aarch64/build.ninja: $(CONFIGURE)
+	kdir=$$(tools/vm/kernel/build | tail -n 1) && \
+		cmake -S tools/cmake --preset aarch64 -DRKNPU_KERNEL_SRC="$$kdir/source"
 
 .PHONY: $(PRESETS)
 $(PRESETS): %: build/%/build.ninja
