@@ -1,0 +1,100 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * DOC: Actions
+ *
+ * One ioctl for many small values. Programs tolerate failures of some of them and rely on the
+ * success of others, so each answers as programs know it, but touches nobody except the caller: a
+ * reset is a promise that the next job finds a clean core, which the recovery keeps anyway.
+ */
+#include <linux/capability.h>
+#include <linux/clk.h>
+#include <linux/sched.h>
+#include <linux/sched/signal.h>
+
+#include <drm/rknpu_drm.h>
+
+#include "rknpu_action.h"
+#include "rknpu_device.h"
+#include "rknpu_drv.h"
+#include "rknpu_mmu.h"
+
+/* What the caller could do by setpriority(2); else nothing happens, and programs don't mind. */
+static void set_nice(s32 nice)
+{
+	if (nice < MIN_NICE || nice > MAX_NICE)
+		return;
+	if (nice >= task_nice(current) || nice_to_rlimit(nice) <= rlimit(RLIMIT_NICE) ||
+	    capable(CAP_SYS_NICE))
+		set_user_nice(current, nice);
+}
+
+static int set_domain(struct rknpu_space *space, u32 id)
+{
+	if (id >= RKNPU_MAX_IOMMU_DOMAIN_NUM)
+		return -EINVAL;
+
+	guard(mutex)(&space->lock);
+	space->current_id = id;
+	return 0;
+}
+
+static u32 get_domain(struct rknpu_space *space)
+{
+	guard(mutex)(&space->lock);
+	return space->current_id;
+}
+
+/**
+ * rknpu_action() - ACTION
+ * @file: the caller
+ * @args: see &struct rknpu_action
+ *
+ * Return: 0, or -EINVAL for what is unknown or not there.
+ */
+int rknpu_action(struct rknpu_file *file, struct rknpu_action *args)
+{
+	struct rknpu_device *rknpu = file->rknpu;
+	struct rknpu_node *node = rknpu->nodes[0];
+
+	switch (args->flags) {
+	case RKNPU_GET_HW_VERSION:
+		args->value = rknpu->hw_version;
+		return 0;
+	case RKNPU_GET_DRV_VERSION:
+		args->value = RKNPU_DRIVER_MAJOR * 10000 + RKNPU_DRIVER_MINOR * 100 +
+			      RKNPU_DRIVER_PATCHLEVEL;
+		return 0;
+	case RKNPU_GET_FREQ:
+		args->value = node->num_clks ? clk_get_rate(node->clks[0].clk) : 0;
+		return 0;
+	case RKNPU_GET_VOLT:
+		args->value = 0;
+		return 0;
+	case RKNPU_ACT_RESET:
+		return 0;
+	case RKNPU_ACT_CLR_TOTAL_RW_AMOUNT:
+	case RKNPU_GET_DT_WR_AMOUNT:
+	case RKNPU_GET_DT_RD_AMOUNT:
+	case RKNPU_GET_WT_RD_AMOUNT:
+	case RKNPU_GET_TOTAL_RW_AMOUNT:
+		/* This SoC has no counters; the value stays as it is. */
+		return 0;
+	case RKNPU_GET_IOMMU_EN:
+		args->value = 1;
+		return 0;
+	case RKNPU_SET_PROC_NICE:
+		set_nice((s32)args->value);
+		return 0;
+	case RKNPU_GET_TOTAL_SRAM_SIZE:
+	case RKNPU_GET_FREE_SRAM_SIZE:
+		args->value = 0;
+		return 0;
+	case RKNPU_GET_IOMMU_DOMAIN_ID:
+		args->value = get_domain(file->space);
+		return 0;
+	case RKNPU_SET_IOMMU_DOMAIN_ID:
+		return set_domain(file->space, args->value);
+	default:
+		return -EINVAL;
+	}
+}

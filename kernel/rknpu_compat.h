@@ -1,0 +1,59 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * The only place that knows old kernels. Everything else is written for the newest one; what an
+ * older kernel lacks is supplied here under its newest name, by a feature that features.sh found
+ * and never by a version number. Each shim names the first mainline kernel that does not need it.
+ */
+#ifndef _RKNPU_COMPAT_H_
+#define _RKNPU_COMPAT_H_
+
+#include <linux/cleanup.h>
+#include <linux/device.h>
+#include <linux/iommu.h>
+#include <linux/mm.h>
+#include <linux/module.h>
+#include <linux/timer.h>
+
+#include <drm/drm_gem.h>
+#include <drm/drm_prime.h>
+#include <drm/drm_print.h>
+
+/* 6.14 dropped the date */
+#ifdef RKNPU_HAVE_DRM_DRIVER_DATE
+#define RKNPU_DRM_DRIVER_DATE \
+	.date = "20240828",
+#else
+#define RKNPU_DRM_DRIVER_DATE
+#endif
+
+/* 6.6 made these the default */
+#ifdef RKNPU_HAVE_DRM_GEM_PRIME_MMAP
+#define RKNPU_DRM_DRIVER_OLD_PRIME \
+	.prime_handle_to_fd = drm_gem_prime_handle_to_fd, \
+	.prime_fd_to_handle = drm_gem_prime_fd_to_handle, \
+	.gem_prime_mmap = drm_gem_prime_mmap,
+#else
+#define RKNPU_DRM_DRIVER_OLD_PRIME
+#endif
+
+/* 6.15 */
+#ifndef RKNPU_HAVE_DRM_GEM_IS_IMPORTED
+static inline bool drm_gem_is_imported(const struct drm_gem_object *obj)
+{
+	return obj->import_attach;
+}
+#endif
+
+/* 6.16 */
+#ifndef timer_container_of
+#define timer_container_of(var, timer, field) from_timer(var, timer, field)
+#endif
+
+/* 6.13 takes a string */
+#ifdef RKNPU_HAVE_IMPORT_NS_STRING
+#define RKNPU_IMPORT_NS_DMA_BUF MODULE_IMPORT_NS("DMA_BUF")
+#else
+#define RKNPU_IMPORT_NS_DMA_BUF MODULE_IMPORT_NS(DMA_BUF)
+#endif
+
+#endif

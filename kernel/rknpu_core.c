@@ -1,0 +1,238 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * DOC: Cores
+ *
+ * The only file that touches registers of the NPU: starting tasks, reading interrupts, resetting.
+ *
+ * A core and the IOMMU in front of it share one interrupt line. The IOMMU's handler was registered
+ * first, so on a page fault it runs first and calls our fault handler, which can't know the core
+ * when one IOMMU serves them all. It leaves a note in &rknpu_device.fault; then our handler for the
+ * same line picks the note up, and the line tells the core. A faulting access is repeated by the
+ * hardware as soon as the IOMMU's handler has acknowledged it and would raise the line for ever, so
+ * the line is switched off until the core has been reset.
+ */
+#include <linux/delay.h>
+#include <linux/interrupt.h>
+#include <linux/io.h>
+#include <linux/reset.h>
+
+#include "rknpu_compat.h"
+#include "rknpu_core.h"
+#include "rknpu_device.h"
+#include "rknpu_job.h"
+#include "rknpu_regs.h"
+#include "rknpu_sched.h"
+#include "rknpu_soc.h"
+
+/* Length of an asserted reset: 32 cycles of the slowest clock, with a wide margin */
+#define RKNPU_RESET_US 10
+
+static u32 pc_read(const struct rknpu_core *core, u32 offset)
+{
+	return readl_relaxed(core->io->pc + offset);
+}
+
+static void pc_write(const struct rknpu_core *core, u32 offset, u32 value)
+{
+	writel_relaxed(value, core->io->pc + offset);
+}
+
+/**
+ * rknpu_core_start_chunk() - start tasks
+ * @core: an idle, powered core that shows the right address space
+ * @chunk: what to run
+ * @control: mode bits of the task control register, in place
+ * @base: value of the DMA base register
+ *
+ * Context: &rknpu_device.lock held.
+ */
+void rknpu_core_start_chunk(struct rknpu_core *core, const struct rknpu_chunk *chunk, u32 control,
+			    u32 base)
+{
+	u32 arm = RKNPU_S_POINTER_ARM | core->index << RKNPU_S_POINTER_CORE_SHIFT;
+
+	lockdep_assert_held(&core->rknpu->lock);
+
+	core->int_mask = chunk->last_mask;
+
+	pc_write(core, RKNPU_PC_DATA_ADDR, RKNPU_PC_DATA_ADDR_SLAVE);
+	if (core->rknpu->soc->num_cores > 1) {
+		writel_relaxed(arm, core->io->cna + RKNPU_S_POINTER);
+		writel_relaxed(arm, core->io->core + RKNPU_S_POINTER);
+	}
+	pc_write(core, RKNPU_PC_DATA_ADDR, chunk->regcmd);
+	pc_write(core, RKNPU_PC_DATA_AMOUNT, chunk->amount);
+	/* The error bits end a job that would otherwise sit until its timeout. */
+	pc_write(core, RKNPU_PC_INT_MASK, chunk->last_mask | RKNPU_INT_DMA_ERROR);
+	pc_write(core, RKNPU_PC_INT_CLEAR, chunk->first_mask);
+	pc_write(core, RKNPU_PC_TASK_CONTROL, control | chunk->number);
+	pc_write(core, RKNPU_PC_DMA_BASE_ADDR, base);
+	/* Ordered after all writes to memory: command lists and data are in place. */
+	writel(RKNPU_PC_OP_EN_START, core->io->pc + RKNPU_PC_OP_EN);
+	pc_write(core, RKNPU_PC_OP_EN, 0);
+}
+
+/**
+ * rknpu_core_read_status() - read what a core is doing, for messages and results
+ * @core: a powered core
+ * @status: filled in
+ */
+void rknpu_core_read_status(struct rknpu_core *core, struct rknpu_core_status *status)
+{
+	const struct rknpu_soc *soc = core->rknpu->soc;
+
+	status->status = pc_read(core, RKNPU_PC_INT_STATUS);
+	status->raw = pc_read(core, RKNPU_PC_INT_RAW_STATUS);
+	status->tasks = pc_read(core, soc->task_status) & rknpu_soc_max_tasks(soc);
+}
+
+/**
+ * rknpu_core_version() - read the version registers
+ * @core: a powered core
+ *
+ * Return: the number that runtimes compare with their tables.
+ */
+u32 rknpu_core_version(struct rknpu_core *core)
+{
+	return pc_read(core, RKNPU_PC_VERSION) +
+	       (pc_read(core, RKNPU_PC_VERSION_NUM) & RKNPU_PC_VERSION_NUM_MASK);
+}
+
+/**
+ * rknpu_core_reset() - reset one core
+ * @core: a powered core
+ *
+ * The IOMMU in front of the core loses its registers as well.
+ *
+ * Return: 0, or a negative errno when the core can't be reset.
+ */
+int rknpu_core_reset(struct rknpu_core *core)
+{
+	unsigned int i;
+	int ret;
+
+	if (!core->io->resets[0])
+		return -EOPNOTSUPP;
+
+	/* Anything but the reset value, to see the reset happen. */
+	pc_write(core, RKNPU_PC_INT_MASK, 0);
+
+	for (i = 0; i < ARRAY_SIZE(core->io->resets); i++) {
+		ret = reset_control_assert(core->io->resets[i]);
+		if (ret)
+			return ret;
+	}
+	udelay(RKNPU_RESET_US);
+	for (i = 0; i < ARRAY_SIZE(core->io->resets); i++) {
+		ret = reset_control_deassert(core->io->resets[i]);
+		if (ret)
+			return ret;
+	}
+	udelay(RKNPU_RESET_US);
+
+	return pc_read(core, RKNPU_PC_INT_MASK) == RKNPU_INT_ALL ? 0 : -EIO;
+}
+
+/* Done events come in pairs, one bit per register group: either of a pair stands for both. */
+static u32 widen_pairs(u32 status)
+{
+	return ((status | status >> 1) & RKNPU_INT_DONE_FIRST_OF_PAIR) * 3;
+}
+
+static irqreturn_t rknpu_core_irq(int irq, void *data)
+{
+	struct rknpu_core *core = data;
+	struct rknpu_device *rknpu = core->rknpu;
+	irqreturn_t ret = IRQ_NONE;
+	u32 status;
+
+	/* The line may be the IOMMU's, or of the time before power is on. */
+	if (!READ_ONCE(core->node->powered))
+		return IRQ_NONE;
+
+	spin_lock(&rknpu->lock);
+	status = pc_read(core, RKNPU_PC_INT_STATUS);
+	if (status) {
+		pc_write(core, RKNPU_PC_INT_CLEAR, RKNPU_INT_ALL);
+		ret = IRQ_HANDLED;
+	}
+
+	if (!rknpu_dispatch_busy(&rknpu->dispatch, core->index)) {
+		/* What a stopped core still raises is of no interest. */
+	} else if (status && widen_pairs(status) == core->int_mask) {
+		rknpu_sched_chunk_done(core, status);
+	} else if (status & RKNPU_INT_DMA_ERROR) {
+		rknpu_sched_stop_core(core, -EIO);
+	} else if (status) {
+		dev_warn_ratelimited(rknpu->drm.dev,
+				     "core %u: interrupt status %#x, expected %#x\n", core->index,
+				     status, core->int_mask);
+	} else if (atomic_read(&rknpu->fault) && atomic_xchg(&rknpu->fault, 0)) {
+		disable_irq_nosync(irq);
+		core->faulted = true;
+		rknpu_sched_stop_core(core, -EFAULT);
+	}
+	spin_unlock(&rknpu->lock);
+
+	return ret;
+}
+
+/**
+ * rknpu_core_fault_acknowledge() - let interrupts in again after a page fault
+ * @core: a core that has been reset
+ */
+void rknpu_core_fault_acknowledge(struct rknpu_core *core)
+{
+	if (!core->faulted)
+		return;
+	core->faulted = false;
+	enable_irq(core->io->irq);
+}
+
+static void rknpu_core_timer(struct timer_list *timer)
+{
+	struct rknpu_core *core = timer_container_of(core, timer, timer);
+	struct rknpu_device *rknpu = core->rknpu;
+	unsigned long flags;
+
+	spin_lock_irqsave(&rknpu->lock, flags);
+	if (rknpu_dispatch_busy(&rknpu->dispatch, core->index)) {
+		/* The timer is left running between jobs, so it may be early for this one. */
+		if (time_before(jiffies, core->deadline))
+			mod_timer(&core->timer, core->deadline);
+		else
+			rknpu_sched_stop_core(core, -ETIMEDOUT);
+	}
+	spin_unlock_irqrestore(&rknpu->lock, flags);
+}
+
+/**
+ * rknpu_core_init() - set up a core and its interrupt
+ * @core: the core
+ * @rknpu: the device
+ * @node: the device-tree node of the core
+ * @io: how to reach it
+ * @index: core number
+ *
+ * Return: 0 or a negative errno.
+ */
+int rknpu_core_init(struct rknpu_core *core, struct rknpu_device *rknpu, struct rknpu_node *node,
+		    struct rknpu_core_io *io, unsigned int index)
+{
+	core->rknpu = rknpu;
+	core->node = node;
+	core->io = io;
+	core->index = index;
+	timer_setup(&core->timer, rknpu_core_timer, 0);
+	return request_irq(io->irq, rknpu_core_irq, IRQF_SHARED, dev_name(node->dev), core);
+}
+
+/**
+ * rknpu_core_fini() - give back the interrupt
+ * @core: a core without a job, after rknpu_core_init() succeeded
+ */
+void rknpu_core_fini(struct rknpu_core *core)
+{
+	free_irq(core->io->irq, core);
+	timer_delete_sync(&core->timer);
+}

@@ -1,0 +1,104 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+#ifndef _RKNPU_CORE_H_
+#define _RKNPU_CORE_H_
+
+#include <linux/timer.h>
+#include <linux/types.h>
+
+#include "rknpu_load.h"
+
+struct reset_control;
+struct rknpu_device;
+struct rknpu_job;
+struct rknpu_node;
+
+/**
+ * struct rknpu_core_io - how to reach a core
+ */
+struct rknpu_core_io {
+	/** @pc: program controller window */
+	void __iomem *pc;
+	/** @cna: window of the CNA block */
+	void __iomem *cna;
+	/** @core: window of the CORE block */
+	void __iomem *core;
+	/** @irq: interrupt, shared with the IOMMU of the core */
+	int irq;
+	/** @resets: AXI and AHB reset, NULL when the device tree has none */
+	struct reset_control *resets[2];
+};
+
+/**
+ * struct rknpu_core - one NPU core
+ */
+struct rknpu_core {
+	/** @rknpu: the device */
+	struct rknpu_device *rknpu;
+	/** @node: the device-tree node that the core belongs to */
+	struct rknpu_node *node;
+	/** @io: registers, interrupt, resets */
+	struct rknpu_core_io *io;
+	/** @index: core number */
+	unsigned int index;
+
+	/* The rest is protected by &rknpu_device.lock. */
+
+	/** @job: what runs here, with a reference */
+	struct rknpu_job *job;
+	/** @chunk: which chunk of the job's range runs */
+	u32 chunk;
+	/** @int_mask: interrupt bits that end the chunk */
+	u32 int_mask;
+	/** @error: why the core was stopped, a negative errno */
+	int error;
+	/** @faulted: the interrupt was switched off because of a page fault */
+	bool faulted;
+	/** @deadline: end of the running job's time, in jiffies */
+	unsigned long deadline;
+	/** @timer: fires at or before @deadline */
+	struct timer_list timer;
+	/** @load: busy time */
+	struct rknpu_load load;
+};
+
+/**
+ * struct rknpu_chunk - tasks that one start of the hardware runs
+ *
+ * All that the driver needs from the task array; copied at submit.
+ */
+struct rknpu_chunk {
+	/** @regcmd: NPU address of the first task's command list */
+	u32 regcmd;
+	/** @amount: value of the fetch amount register for it */
+	u16 amount;
+	/** @number: number of tasks */
+	u16 number;
+	/** @first_mask: interrupt mask of the first task */
+	u16 first_mask;
+	/** @last_mask: interrupt mask of the last task */
+	u16 last_mask;
+};
+
+/**
+ * struct rknpu_core_status - registers that tell what a core was doing
+ */
+struct rknpu_core_status {
+	/** @status: masked interrupt status */
+	u32 status;
+	/** @raw: raw interrupt status */
+	u32 raw;
+	/** @tasks: tasks finished in this start */
+	u32 tasks;
+};
+
+void rknpu_core_start_chunk(struct rknpu_core *core, const struct rknpu_chunk *chunk, u32 control,
+			    u32 base);
+void rknpu_core_read_status(struct rknpu_core *core, struct rknpu_core_status *status);
+u32 rknpu_core_version(struct rknpu_core *core);
+int rknpu_core_reset(struct rknpu_core *core);
+int rknpu_core_init(struct rknpu_core *core, struct rknpu_device *rknpu, struct rknpu_node *node,
+		    struct rknpu_core_io *io, unsigned int index);
+void rknpu_core_fini(struct rknpu_core *core);
+void rknpu_core_fault_acknowledge(struct rknpu_core *core);
+
+#endif

@@ -1,0 +1,132 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+#ifndef _RKNPU_DEVICE_H_
+#define _RKNPU_DEVICE_H_
+
+#include <linux/atomic.h>
+#include <linux/list.h>
+#include <linux/llist.h>
+#include <linux/mutex.h>
+#include <linux/spinlock.h>
+#include <linux/wait.h>
+#include <linux/workqueue.h>
+
+#include <drm/drm_device.h>
+
+#include "rknpu_core.h"
+#include "rknpu_dispatch.h"
+
+#define RKNPU_DRIVER_NAME "rknpu"
+#define RKNPU_DRIVER_MAJOR 0
+#define RKNPU_DRIVER_MINOR 9
+#define RKNPU_DRIVER_PATCHLEVEL 8
+
+struct clk_bulk_data;
+struct dentry;
+struct iommu_group;
+struct platform_device;
+struct rknpu_domain;
+struct rknpu_soc;
+
+/**
+ * struct rknpu_node - one device-tree node with NPU cores and the IOMMU in front of them
+ *
+ * The BSP form has one node with all cores, the mainline form one node per core.
+ */
+struct rknpu_node {
+	/** @dev: the node's platform device; its runtime PM powers the cores and the IOMMU */
+	struct device *dev;
+	/** @rknpu: the device that the node belongs to, BSP form only */
+	struct rknpu_device *rknpu;
+	/** @soc: what the compatible says */
+	const struct rknpu_soc *soc;
+	/** @clks: all clocks of the node, the first one is the core clock */
+	struct clk_bulk_data *clks;
+	/** @num_clks: number of @clks */
+	int num_clks;
+	/** @powered: registers may be touched; cleared before the clocks go off */
+	bool powered;
+	/** @num_cores: number of @io */
+	unsigned int num_cores;
+	/** @io: windows, interrupt and resets of each core */
+	struct rknpu_core_io io[RKNPU_DISPATCH_MAX_CORES];
+	/** @group: IOMMU group; NULL before the device is up */
+	struct iommu_group *group;
+	/** @domain: what is attached, with a reference; only touched by the device's work queue */
+	struct rknpu_domain *domain;
+};
+
+/**
+ * struct rknpu_device - the NPU
+ */
+struct rknpu_device {
+	/** @drm: the DRM device, first member so that it can be embedded */
+	struct drm_device drm;
+	/** @soc: per-SoC facts */
+	const struct rknpu_soc *soc;
+	/** @pm_dev: device whose runtime PM covers all nodes */
+	struct device *pm_dev;
+	/**
+	 * @dma_dev: device without an IOMMU; pages are mapped on it for cache maintenance and
+	 * imports
+	 */
+	struct device *dma_dev;
+	/** @nodes: the device-tree nodes; index = index of the IOMMU in the dispatcher */
+	struct rknpu_node *nodes[RKNPU_DISPATCH_MAX_CORES];
+	/** @num_nodes: number of @nodes */
+	unsigned int num_nodes;
+	/** @cores: the cores */
+	struct rknpu_core cores[RKNPU_DISPATCH_MAX_CORES];
+	/** @num_cores: number of @cores */
+	unsigned int num_cores;
+	/** @hw_version: version registers of core 0 */
+	u32 hw_version;
+
+	/**
+	 * @lock: protects @dispatch, @recover, @stopping, what the cores run, and the state of all
+	 * jobs. Innermost lock, taken with interrupts off; also taken by the interrupt handlers.
+	 */
+	spinlock_t lock;
+	/** @dispatch: which core does what */
+	struct rknpu_dispatch dispatch;
+	/** @recover: mask of stopped cores that wait for @recover_work */
+	u8 recover;
+	/** @stopping: no job is accepted any more */
+	bool stopping;
+	/** @idle: woken when a core stops working */
+	wait_queue_head_t idle;
+
+	/** @wq: ordered, so that address-space switches and resets never meet */
+	struct workqueue_struct *wq;
+	/** @switch_work: switches address spaces for cores that wait for it */
+	struct work_struct switch_work;
+	/** @recover_work: resets stopped cores */
+	struct work_struct recover_work;
+	/** @reap_work: frees the jobs on @reap */
+	struct work_struct reap_work;
+	/** @reap: jobs whose last reference was dropped in an interrupt */
+	struct llist_head reap;
+
+	/** @spaces_lock: protects @spaces */
+	struct mutex spaces_lock;
+	/** @spaces: address spaces of the processes that have the device open */
+	struct list_head spaces;
+
+	/** @bo_serial: source of numbers that tell buffers apart */
+	atomic_t bo_serial;
+	/** @fault: a page fault was reported whose core is not known yet; see rknpu_core.c */
+	atomic_t fault;
+
+	/** @debugfs: the vendor-compatible folder */
+	struct dentry *debugfs;
+};
+
+static inline struct rknpu_device *to_rknpu(struct drm_device *drm)
+{
+	return container_of(drm, struct rknpu_device, drm);
+}
+
+struct rknpu_device *rknpu_device_register(struct device *dev, struct rknpu_node **nodes,
+					   unsigned int num_nodes, struct device *pm_dev);
+void rknpu_device_unregister(struct rknpu_device *rknpu);
+
+#endif

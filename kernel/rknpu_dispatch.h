@@ -1,0 +1,112 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+#ifndef _RKNPU_DISPATCH_H_
+#define _RKNPU_DISPATCH_H_
+
+#include <linux/list.h>
+#include <linux/types.h>
+
+#define RKNPU_DISPATCH_MAX_CORES 3
+
+/**
+ * enum rknpu_core_state - what a core is doing, as the dispatcher sees it
+ */
+enum rknpu_core_state {
+	/** @RKNPU_CORE_IDLE: may be given a job */
+	RKNPU_CORE_IDLE,
+	/** @RKNPU_CORE_SWITCHING: has a job that waits for the address space to be switched */
+	RKNPU_CORE_SWITCHING,
+	/** @RKNPU_CORE_BUSY: runs a job */
+	RKNPU_CORE_BUSY,
+	/**
+	 * @RKNPU_CORE_STOPPED: lost its job to a failure and waits for a reset; may still access
+	 * memory
+	 */
+	RKNPU_CORE_STOPPED,
+	/** @RKNPU_CORE_RETIRED: out of service for good */
+	RKNPU_CORE_RETIRED,
+};
+
+/**
+ * enum rknpu_dispatch_queue - where a job waits; each is served first in, first out
+ */
+enum rknpu_dispatch_queue {
+	/** @RKNPU_QUEUE_CORE: first of the queues of jobs for one certain core */
+	RKNPU_QUEUE_CORE = 0,
+	/** @RKNPU_QUEUE_AUTO: jobs for any one core */
+	RKNPU_QUEUE_AUTO = RKNPU_DISPATCH_MAX_CORES,
+	/** @RKNPU_QUEUE_GANG: jobs for several cores at once */
+	RKNPU_QUEUE_GANG,
+	/** @RKNPU_NUM_QUEUES: number of queues */
+	RKNPU_NUM_QUEUES,
+};
+
+/**
+ * struct rknpu_dispatch_job - the dispatcher's part of a job
+ */
+struct rknpu_dispatch_job {
+	/** @node: entry of a queue; empty when the job does not wait */
+	struct list_head node;
+	/** @ticket: order of arrival over all queues */
+	u64 ticket;
+	/** @space: address space that the job runs in; compared, never looked into */
+	const void *space;
+	/** @wanted: mask of cores asked for; with @any the ones to choose from */
+	u8 wanted;
+	/** @mask: cores given, 0 before the start */
+	u8 mask;
+	/** @any: one core of @wanted is enough */
+	bool any;
+};
+
+/**
+ * struct rknpu_dispatch - the state of all cores and queues
+ *
+ * The owner serialises all calls. Nothing here sleeps, allocates or touches hardware.
+ */
+struct rknpu_dispatch {
+	/** @core: the cores */
+	struct {
+		/** @core.state: see &enum rknpu_core_state */
+		enum rknpu_core_state state;
+		/** @core.mmu: index of the IOMMU in front of the core */
+		u8 mmu;
+	} core[RKNPU_DISPATCH_MAX_CORES];
+	/** @mmu: the IOMMUs; cores that share one must share an address space */
+	struct {
+		/** @mmu.space: address space that the cores see, or will see after the switch */
+		const void *space;
+		/** @mmu.cores: mask of the cores behind it */
+		u8 cores;
+		/** @mmu.switching: a switch is under way */
+		bool switching;
+	} mmu[RKNPU_DISPATCH_MAX_CORES];
+	/** @queue: waiting jobs */
+	struct list_head queue[RKNPU_NUM_QUEUES];
+	/** @next_ticket: for the next arrival */
+	u64 next_ticket;
+	/** @num_cores: number of cores */
+	u8 num_cores;
+	/** @held: mask of cores that must not be given jobs for now */
+	u8 held;
+};
+
+/* The core runs a job at this moment. */
+static inline bool rknpu_dispatch_busy(const struct rknpu_dispatch *d, unsigned int core)
+{
+	return d->core[core].state == RKNPU_CORE_BUSY;
+}
+
+void rknpu_dispatch_init(struct rknpu_dispatch *d, unsigned int num_cores, const u8 *mmu_of_core);
+void rknpu_dispatch_add(struct rknpu_dispatch *d, struct rknpu_dispatch_job *job);
+void rknpu_dispatch_remove(struct rknpu_dispatch *d, struct rknpu_dispatch_job *job);
+struct rknpu_dispatch_job *rknpu_dispatch_next(struct rknpu_dispatch *d, bool *needs_switch);
+void rknpu_dispatch_switched(struct rknpu_dispatch *d, u8 cores);
+void rknpu_dispatch_forget_space(struct rknpu_dispatch *d, unsigned int mmu);
+void rknpu_dispatch_release(struct rknpu_dispatch *d, unsigned int core);
+void rknpu_dispatch_stop(struct rknpu_dispatch *d, unsigned int core);
+void rknpu_dispatch_retire(struct rknpu_dispatch *d, unsigned int core);
+u8 rknpu_dispatch_usable(const struct rknpu_dispatch *d);
+u8 rknpu_dispatch_working(const struct rknpu_dispatch *d, u8 cores);
+struct rknpu_dispatch_job *rknpu_dispatch_impossible(struct rknpu_dispatch *d);
+
+#endif

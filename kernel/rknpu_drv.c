@@ -1,0 +1,101 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * DOC: rknpu
+ *
+ * Driver of the NPU in Rockchip SoCs. To programs it looks like the vendor's driver 0.9.8: same
+ * name, same ioctls, same debugfs text. See docs/architecture.md for the parts and how they fit
+ * together.
+ */
+#include <linux/module.h>
+#include <linux/random.h>
+#include <linux/slab.h>
+
+#include <drm/drm_drv.h>
+#include <drm/drm_gem.h>
+
+#include "rknpu_compat.h"
+#include "rknpu_device.h"
+#include "rknpu_drv.h"
+#include "rknpu_gem.h"
+#include "rknpu_ioctl.h"
+#include "rknpu_job.h"
+#include "rknpu_mmu.h"
+#include "rknpu_sched.h"
+
+static int rknpu_open(struct drm_device *drm, struct drm_file *drm_file)
+{
+	struct rknpu_file *file = kzalloc(sizeof(*file), GFP_KERNEL);
+
+	if (!file)
+		return -ENOMEM;
+	file->rknpu = to_rknpu(drm);
+	file->drm_file = drm_file;
+	file->secret = get_random_u32();
+	INIT_LIST_HEAD(&file->jobs);
+	file->space = rknpu_space_get_current(file->rknpu);
+	if (IS_ERR(file->space)) {
+		int ret = PTR_ERR(file->space);
+
+		kfree(file);
+		return ret;
+	}
+	drm_file->driver_priv = file;
+	return 0;
+}
+
+static void rknpu_postclose(struct drm_device *drm, struct drm_file *drm_file)
+{
+	struct rknpu_file *file = to_rknpu_file(drm_file);
+
+	rknpu_sched_close(file);
+	rknpu_space_put(file->space);
+	kfree(file);
+}
+
+DEFINE_DRM_GEM_FOPS(rknpu_fops);
+
+const struct drm_driver rknpu_drm_driver = {
+	.driver_features = DRIVER_GEM | DRIVER_RENDER,
+	.open = rknpu_open,
+	.postclose = rknpu_postclose,
+	.ioctls = rknpu_ioctls,
+	.num_ioctls = RKNPU_NUM_IOCTLS,
+	.fops = &rknpu_fops,
+	.gem_prime_import = rknpu_prime_import,
+	.gem_prime_import_sg_table = rknpu_prime_import_sg_table,
+	RKNPU_DRM_DRIVER_OLD_PRIME
+	.name = RKNPU_DRIVER_NAME,
+	.desc = "RKNPU driver",
+	RKNPU_DRM_DRIVER_DATE
+	.major = RKNPU_DRIVER_MAJOR,
+	.minor = RKNPU_DRIVER_MINOR,
+	.patchlevel = RKNPU_DRIVER_PATCHLEVEL,
+};
+
+static int __init rknpu_init(void)
+{
+	int ret;
+
+	ret = rknpu_job_cache_create();
+	if (ret)
+		return ret;
+	ret = rknpu_dt_register_drivers();
+	if (ret)
+		rknpu_job_cache_destroy();
+	return ret;
+}
+
+static void __exit rknpu_exit(void)
+{
+	rknpu_dt_unregister_drivers();
+	rknpu_job_cache_destroy();
+}
+
+/* Late: the IOMMUs and the display come first, so that the display keeps the first DRM minor. */
+late_initcall(rknpu_init);
+module_exit(rknpu_exit);
+
+MODULE_DESCRIPTION("Rockchip NPU");
+MODULE_LICENSE("GPL");
+MODULE_VERSION("0.9.8");
+MODULE_ALIAS("rockchip-rknpu");

@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+#ifndef _RKNPU_DRV_H_
+#define _RKNPU_DRV_H_
+
+#include <linux/list.h>
+#include <linux/types.h>
+
+#include <drm/drm_file.h>
+
+struct drm_driver;
+struct rknpu_device;
+struct rknpu_space;
+
+/**
+ * struct rknpu_file - an open file
+ */
+struct rknpu_file {
+	/** @rknpu: the device */
+	struct rknpu_device *rknpu;
+	/** @drm_file: the DRM core's part */
+	struct drm_file *drm_file;
+	/** @space: address spaces of the process that opened the file, with a reference */
+	struct rknpu_space *space;
+	/** @secret: part of all tokens of this file */
+	u32 secret;
+	/** @jobs: jobs that have not ended; protected by &rknpu_device.lock */
+	struct list_head jobs;
+};
+
+static inline struct rknpu_file *to_rknpu_file(struct drm_file *drm_file)
+{
+	return drm_file->driver_priv;
+}
+
+extern const struct drm_driver rknpu_drm_driver;
+
+int rknpu_dt_register_drivers(void);
+void rknpu_dt_unregister_drivers(void);
+
+#endif

@@ -1,0 +1,395 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * DOC: Device tree
+ *
+ * There are two forms. The BSP form has one node with all cores and one IOMMU for all of them. The
+ * mainline form has one node and one IOMMU per core; here these are gathered by the component
+ * framework under a device of our own, which exists when the device tree has such nodes, and which
+ * powers them through device links.
+ *
+ * Either way a node is described by &struct rknpu_node, and the rest of the driver does not know
+ * the form.
+ */
+#include <linux/clk.h>
+#include <linux/component.h>
+#include <linux/interrupt.h>
+#include <linux/io.h>
+#include <linux/module.h>
+#include <linux/of.h>
+#include <linux/platform_device.h>
+#include <linux/pm_runtime.h>
+#include <linux/reset.h>
+
+#include "rknpu_compat.h"
+#include "rknpu_device.h"
+#include "rknpu_drv.h"
+#include "rknpu_soc.h"
+
+/* Time without a job after which the NPU is powered off, as programs know it */
+#define RKNPU_AUTOSUSPEND_MS 3000
+
+/* BSP form: offsets of the blocks in a core's window */
+#define RKNPU_WINDOW_CNA 0x1000
+#define RKNPU_WINDOW_CORE 0x3000
+
+static const struct of_device_id rknpu_core_dt_ids[] = {
+	{ .compatible = "rockchip,rk3588-rknn-core", .data = &rknpu_soc_rk3588 },
+	{}
+};
+MODULE_DEVICE_TABLE(of, rknpu_core_dt_ids);
+
+static const struct of_device_id rknpu_bsp_dt_ids[] = { { .compatible = "rockchip,rk3588-rknpu",
+							  .data = &rknpu_soc_rk3588 },
+							{} };
+MODULE_DEVICE_TABLE(of, rknpu_bsp_dt_ids);
+
+/* The windows of the IOMMU lie inside the NPU's, so the regions can't be claimed. */
+static void __iomem *map_window(struct platform_device *pdev, struct resource *res)
+{
+	if (!res)
+		return ERR_PTR(-EINVAL);
+	return devm_ioremap(&pdev->dev, res->start, resource_size(res)) ?: ERR_PTR(-ENOMEM);
+}
+
+static int get_reset(struct device *dev, struct reset_control **reset, const char *format,
+		     unsigned int index)
+{
+	char name[16];
+
+	snprintf(name, sizeof(name), format, index);
+	*reset = devm_reset_control_get_optional_exclusive(dev, name);
+	return PTR_ERR_OR_ZERO(*reset);
+}
+
+static int get_resets(struct device *dev, struct rknpu_core_io *io, const char *axi,
+		      const char *ahb, unsigned int index)
+{
+	int ret;
+
+	ret = get_reset(dev, &io->resets[0], axi, index);
+	if (!ret)
+		ret = get_reset(dev, &io->resets[1], ahb, index);
+	if (ret)
+		return dev_err_probe(dev, ret, "can't get resets\n");
+	if (!io->resets[0])
+		dev_info(dev, "no resets: a core that hangs can't be recovered\n");
+	return 0;
+}
+
+static struct rknpu_node *node_create(struct platform_device *pdev)
+{
+	struct rknpu_node *node = devm_kzalloc(&pdev->dev, sizeof(*node), GFP_KERNEL);
+
+	if (!node)
+		return ERR_PTR(-ENOMEM);
+	node->dev = &pdev->dev;
+	node->soc = of_device_get_match_data(&pdev->dev);
+	node->num_clks = devm_clk_bulk_get_all(&pdev->dev, &node->clks);
+	if (node->num_clks < 0)
+		return ERR_PTR(dev_err_probe(&pdev->dev, node->num_clks, "can't get clocks\n"));
+	platform_set_drvdata(pdev, node);
+	return node;
+}
+
+static int bsp_core_io(struct platform_device *pdev, struct rknpu_node *node, unsigned int index)
+{
+	struct rknpu_core_io *io = &node->io[index];
+	bool single = node->num_cores == 1;
+	char name[16];
+
+	io->pc = map_window(pdev, platform_get_resource(pdev, IORESOURCE_MEM, index));
+	if (IS_ERR(io->pc))
+		return dev_err_probe(&pdev->dev, PTR_ERR(io->pc), "no registers of core %u\n",
+				     index);
+	io->cna = io->pc + RKNPU_WINDOW_CNA;
+	io->core = io->pc + RKNPU_WINDOW_CORE;
+
+	snprintf(name, sizeof(name), single ? "npu_irq" : "npu%u_irq", index);
+	io->irq = platform_get_irq_byname_optional(pdev, name);
+	if (io->irq == -ENXIO)
+		io->irq = platform_get_irq(pdev, index);
+	if (io->irq < 0)
+		return io->irq;
+
+	return get_resets(&pdev->dev, io, single ? "srst_a" : "srst_a%u",
+			  single ? "srst_h" : "srst_h%u", index);
+}
+
+static int core_io(struct platform_device *pdev, struct rknpu_node *node)
+{
+	struct rknpu_core_io *io = &node->io[0];
+
+	io->pc = map_window(pdev, platform_get_resource_byname(pdev, IORESOURCE_MEM, "pc"));
+	io->cna = map_window(pdev, platform_get_resource_byname(pdev, IORESOURCE_MEM, "cna"));
+	io->core = map_window(pdev, platform_get_resource_byname(pdev, IORESOURCE_MEM, "core"));
+	if (IS_ERR(io->pc) || IS_ERR(io->cna) || IS_ERR(io->core))
+		return dev_err_probe(&pdev->dev, -EINVAL, "no registers pc, cna, core\n");
+
+	io->irq = platform_get_irq(pdev, 0);
+	if (io->irq < 0)
+		return io->irq;
+
+	return get_resets(&pdev->dev, io, "srst_a", "srst_h", 0);
+}
+
+static int rknpu_node_resume(struct device *dev)
+{
+	struct rknpu_node *node = dev_get_drvdata(dev);
+	int ret;
+
+	ret = clk_bulk_prepare_enable(node->num_clks, node->clks);
+	if (ret)
+		return ret;
+	WRITE_ONCE(node->powered, true);
+	return 0;
+}
+
+static int rknpu_node_suspend(struct device *dev)
+{
+	struct rknpu_node *node = dev_get_drvdata(dev);
+	unsigned int i;
+
+	/* The lines are shared: no handler may touch a register behind a stopped clock. */
+	WRITE_ONCE(node->powered, false);
+	for (i = 0; i < node->num_cores; i++)
+		synchronize_irq(node->io[i].irq);
+	clk_bulk_disable_unprepare(node->num_clks, node->clks);
+	return 0;
+}
+
+static DEFINE_RUNTIME_DEV_PM_OPS(rknpu_node_pm_ops, rknpu_node_suspend, rknpu_node_resume, NULL);
+
+static int enable_autosuspend(struct device *dev)
+{
+	pm_runtime_set_autosuspend_delay(dev, RKNPU_AUTOSUSPEND_MS);
+	pm_runtime_use_autosuspend(dev);
+	return devm_pm_runtime_enable(dev);
+}
+
+/* BSP form: one node is the whole NPU. */
+
+static int rknpu_bsp_probe(struct platform_device *pdev)
+{
+	struct rknpu_node *node = node_create(pdev);
+	struct rknpu_device *rknpu;
+	unsigned int i;
+	int ret;
+
+	if (IS_ERR(node))
+		return PTR_ERR(node);
+	node->num_cores = node->soc->num_cores;
+	for (i = 0; i < node->num_cores; i++) {
+		ret = bsp_core_io(pdev, node, i);
+		if (ret)
+			return ret;
+	}
+	ret = enable_autosuspend(&pdev->dev);
+	if (ret)
+		return ret;
+
+	rknpu = rknpu_device_register(&pdev->dev, &node, 1, &pdev->dev);
+	if (IS_ERR(rknpu))
+		return dev_err_probe(&pdev->dev, PTR_ERR(rknpu), "can't bring up the NPU\n");
+	node->rknpu = rknpu;
+	return 0;
+}
+
+static void rknpu_bsp_remove(struct platform_device *pdev)
+{
+	struct rknpu_node *node = platform_get_drvdata(pdev);
+
+	rknpu_device_unregister(node->rknpu);
+}
+
+static struct platform_driver rknpu_bsp_driver = {
+	.probe = rknpu_bsp_probe,
+	.remove = rknpu_bsp_remove,
+	.driver = {
+		.name = "RKNPU",
+		.of_match_table = rknpu_bsp_dt_ids,
+		.pm = pm_ptr(&rknpu_node_pm_ops),
+	},
+};
+
+/* Mainline form: a node is one core, a component of the NPU. */
+
+static int rknpu_core_bind(struct device *dev, struct device *master, void *data)
+{
+	struct rknpu_node **slot = data;
+
+	while (*slot)
+		slot++;
+	*slot = dev_get_drvdata(dev);
+
+	if (!device_link_add(master, dev, DL_FLAG_STATELESS | DL_FLAG_PM_RUNTIME))
+		return -ENOMEM;
+	return 0;
+}
+
+static void rknpu_core_unbind(struct device *dev, struct device *master, void *data)
+{
+	device_link_remove(master, dev);
+}
+
+static const struct component_ops rknpu_core_component_ops = {
+	.bind = rknpu_core_bind,
+	.unbind = rknpu_core_unbind,
+};
+
+static int rknpu_core_probe(struct platform_device *pdev)
+{
+	struct rknpu_node *node = node_create(pdev);
+	int ret;
+
+	if (IS_ERR(node))
+		return PTR_ERR(node);
+	node->num_cores = 1;
+	ret = core_io(pdev, node);
+	if (ret)
+		return ret;
+	ret = enable_autosuspend(&pdev->dev);
+	if (ret)
+		return ret;
+	return component_add(&pdev->dev, &rknpu_core_component_ops);
+}
+
+static void rknpu_core_remove(struct platform_device *pdev)
+{
+	component_del(&pdev->dev, &rknpu_core_component_ops);
+}
+
+static struct platform_driver rknpu_core_driver = {
+	.probe = rknpu_core_probe,
+	.remove = rknpu_core_remove,
+	.driver = {
+		.name = "rknpu-core",
+		.of_match_table = rknpu_core_dt_ids,
+		.pm = pm_ptr(&rknpu_node_pm_ops),
+	},
+};
+
+static int rknpu_gather_bind(struct device *dev)
+{
+	/* One more than there can be: the components look for the first free slot. */
+	struct rknpu_node *nodes[RKNPU_DISPATCH_MAX_CORES + 1] = {};
+	struct rknpu_device *rknpu;
+	unsigned int num = 0;
+	int ret;
+
+	ret = component_bind_all(dev, nodes);
+	if (ret)
+		return ret;
+	while (nodes[num])
+		num++;
+
+	rknpu = rknpu_device_register(dev, nodes, num, dev);
+	if (IS_ERR(rknpu)) {
+		component_unbind_all(dev, nodes);
+		return dev_err_probe(dev, PTR_ERR(rknpu), "can't bring up the NPU\n");
+	}
+	dev_set_drvdata(dev, rknpu);
+	return 0;
+}
+
+static void rknpu_gather_unbind(struct device *dev)
+{
+	rknpu_device_unregister(dev_get_drvdata(dev));
+	component_unbind_all(dev, NULL);
+}
+
+static const struct component_master_ops rknpu_gather_ops = {
+	.bind = rknpu_gather_bind,
+	.unbind = rknpu_gather_unbind,
+};
+
+static int rknpu_gather_probe(struct platform_device *pdev)
+{
+	struct component_match *match = NULL;
+	struct device_node *np;
+	unsigned int num = 0;
+	int ret;
+
+	/* In the order of the device tree, which is the order of the cores. */
+	for_each_matching_node(np, rknpu_core_dt_ids) {
+		if (!of_device_is_available(np))
+			continue;
+		if (++num > RKNPU_DISPATCH_MAX_CORES) {
+			of_node_put(np);
+			return dev_err_probe(&pdev->dev, -EINVAL, "more than %u cores\n",
+					     RKNPU_DISPATCH_MAX_CORES);
+		}
+		component_match_add_release(&pdev->dev, &match, component_release_of,
+					    component_compare_of, of_node_get(np));
+	}
+
+	ret = enable_autosuspend(&pdev->dev);
+	if (ret)
+		return ret;
+	return component_master_add_with_match(&pdev->dev, &rknpu_gather_ops, match);
+}
+
+static void rknpu_gather_remove(struct platform_device *pdev)
+{
+	component_master_del(&pdev->dev, &rknpu_gather_ops);
+}
+
+static struct platform_driver rknpu_gather_driver = {
+	.probe = rknpu_gather_probe,
+	.remove = rknpu_gather_remove,
+	.driver = {
+		.name = "rknpu-cores",
+	},
+};
+
+static struct platform_driver *const rknpu_drivers[] = {
+	&rknpu_bsp_driver,
+	&rknpu_core_driver,
+	&rknpu_gather_driver,
+};
+
+static struct platform_device *rknpu_gather_dev;
+
+static bool have_core_nodes(void)
+{
+	struct device_node *np;
+
+	for_each_matching_node(np, rknpu_core_dt_ids) {
+		if (of_device_is_available(np)) {
+			of_node_put(np);
+			return true;
+		}
+	}
+	return false;
+}
+
+/**
+ * rknpu_dt_register_drivers() - start to look for NPUs
+ *
+ * Return: 0 or a negative errno.
+ */
+int rknpu_dt_register_drivers(void)
+{
+	int ret;
+
+	ret = platform_register_drivers(rknpu_drivers, ARRAY_SIZE(rknpu_drivers));
+	if (ret || !have_core_nodes())
+		return ret;
+
+	rknpu_gather_dev = platform_device_register_simple("rknpu-cores", PLATFORM_DEVID_NONE, NULL,
+							   0);
+	if (IS_ERR(rknpu_gather_dev)) {
+		ret = PTR_ERR(rknpu_gather_dev);
+		rknpu_gather_dev = NULL;
+		platform_unregister_drivers(rknpu_drivers, ARRAY_SIZE(rknpu_drivers));
+	}
+	return ret;
+}
+
+/**
+ * rknpu_dt_unregister_drivers() - let go of all NPUs
+ */
+void rknpu_dt_unregister_drivers(void)
+{
+	platform_device_unregister(rknpu_gather_dev);
+	platform_unregister_drivers(rknpu_drivers, ARRAY_SIZE(rknpu_drivers));
+}

@@ -1,0 +1,488 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * DOC: Buffers
+ *
+ * Own memory is shmem pages, zero when given out. The pages are mapped once for DMA on a device
+ * without an IOMMU; that table serves cache maintenance for as long as the buffer lives, and the
+ * same pages go into the domains of the processes that have a handle. As the NPU sees one range of
+ * addresses in either case, "contiguous" needs no contiguous pages behind an IOMMU.
+ *
+ * User space names a buffer by a handle, and in SUBMIT and MEM_SYNC by a 64-bit token. A token is
+ * the handle and a mark made of the buffer's serial number and a secret of the file: it is checked
+ * by looking the handle up in the file and comparing the mark, so a token of another file, of a
+ * buffer that is gone, or an invented one finds nothing.
+ */
+#include <linux/dma-mapping.h>
+#include <linux/highmem.h>
+#include <linux/shmem_fs.h>
+#include <linux/slab.h>
+#include <linux/vmalloc.h>
+
+#include <drm/drm_prime.h>
+#include <drm/rknpu_drm.h>
+
+#include "rknpu_compat.h"
+#include "rknpu_device.h"
+#include "rknpu_drv.h"
+#include "rknpu_gem.h"
+#include "rknpu_mmu.h"
+
+/* Largest buffer: all addresses of a domain */
+#define RKNPU_BO_SIZE_MAX (SZ_4G - PAGE_SIZE)
+
+/* Bit 63 stays clear, so that no token looks like a kernel address. */
+#define RKNPU_TOKEN_MARK GENMASK(30, 0)
+
+static u64 token_of(const struct rknpu_file *file, const struct rknpu_bo *bo, u32 handle)
+{
+	return (u64)((bo->serial ^ file->secret) & RKNPU_TOKEN_MARK) << 32 | handle;
+}
+
+/**
+ * rknpu_bo_by_token() - look a buffer up
+ * @file: the file that uses the token
+ * @token: what MEM_CREATE returned as obj_addr
+ *
+ * Return: the buffer with a reference, or NULL.
+ */
+struct rknpu_bo *rknpu_bo_by_token(struct rknpu_file *file, u64 token)
+{
+	u32 handle = lower_32_bits(token);
+	struct drm_gem_object *obj = drm_gem_object_lookup(file->drm_file, handle);
+
+	if (!obj)
+		return NULL;
+	if (token_of(file, to_rknpu_bo(obj), handle) != token) {
+		drm_gem_object_put(obj);
+		return NULL;
+	}
+	return to_rknpu_bo(obj);
+}
+
+static struct rknpu_mapping *find_mapping(struct rknpu_bo *bo, const struct rknpu_space *space)
+{
+	struct rknpu_mapping *mapping;
+
+	lockdep_assert_held(&bo->lock);
+
+	list_for_each_entry(mapping, &bo->mappings, node)
+		if (mapping->space == space)
+			return mapping;
+	return NULL;
+}
+
+static int rknpu_gem_open(struct drm_gem_object *obj, struct drm_file *drm_file)
+{
+	struct rknpu_space *space = to_rknpu_file(drm_file)->space;
+	struct rknpu_bo *bo = to_rknpu_bo(obj);
+	struct rknpu_mapping *mapping;
+
+	guard(mutex)(&bo->lock);
+
+	mapping = find_mapping(bo, space);
+	if (!mapping) {
+		mapping = kzalloc(sizeof(*mapping), GFP_KERNEL);
+		if (!mapping)
+			return -ENOMEM;
+		mapping->bo = bo;
+		mapping->space = space;
+		kref_get(&space->ref);
+		list_add(&mapping->node, &bo->mappings);
+	}
+	mapping->handles++;
+	return 0;
+}
+
+static void rknpu_gem_close(struct drm_gem_object *obj, struct drm_file *drm_file)
+{
+	struct rknpu_space *space = to_rknpu_file(drm_file)->space;
+	struct rknpu_bo *bo = to_rknpu_bo(obj);
+	struct rknpu_mapping *mapping;
+
+	scoped_guard(mutex, &bo->lock) {
+		mapping = find_mapping(bo, space);
+		if (!mapping || --mapping->handles)
+			return;
+		list_del(&mapping->node);
+	}
+	rknpu_mapping_release(mapping);
+}
+
+static void rknpu_gem_free(struct drm_gem_object *obj)
+{
+	struct rknpu_device *rknpu = to_rknpu(obj->dev);
+	struct rknpu_bo *bo = to_rknpu_bo(obj);
+
+	if (drm_gem_is_imported(obj)) {
+		drm_prime_gem_destroy(obj, bo->sgt);
+	} else {
+		if (bo->sgt) {
+			dma_unmap_sgtable(rknpu->dma_dev, bo->sgt, DMA_BIDIRECTIONAL,
+					  DMA_ATTR_SKIP_CPU_SYNC);
+			sg_free_table(bo->sgt);
+			kfree(bo->sgt);
+		}
+		if (bo->pages)
+			drm_gem_put_pages(obj, bo->pages, true, false);
+	}
+	drm_gem_object_release(obj);
+	mutex_destroy(&bo->lock);
+	kfree(bo);
+}
+
+static struct sg_table *rknpu_gem_get_sg_table(struct drm_gem_object *obj)
+{
+	struct rknpu_bo *bo = to_rknpu_bo(obj);
+
+	return drm_prime_pages_to_sg(obj->dev, bo->pages, obj->size >> PAGE_SHIFT);
+}
+
+/* Attributes of mappings of own memory: all of them agree on cached or not. */
+static pgprot_t bo_pgprot(const struct rknpu_bo *bo, pgprot_t prot)
+{
+	if (bo->flags & RKNPU_MEM_CACHEABLE)
+		return prot;
+	if (bo->flags & RKNPU_MEM_WRITE_COMBINE)
+		return pgprot_writecombine(prot);
+	/* Uncached normal memory: device attributes would forbid unaligned accesses. */
+	return pgprot_dmacoherent(prot);
+}
+
+static int rknpu_gem_vmap(struct drm_gem_object *obj, struct iosys_map *map)
+{
+	struct rknpu_bo *bo = to_rknpu_bo(obj);
+
+	if (drm_gem_is_imported(obj))
+		return -EOPNOTSUPP;
+
+	guard(mutex)(&bo->lock);
+
+	if (!bo->vmaps) {
+		bo->vaddr = vmap(bo->pages, obj->size >> PAGE_SHIFT, VM_MAP,
+				 bo_pgprot(bo, PAGE_KERNEL));
+		if (!bo->vaddr)
+			return -ENOMEM;
+	}
+	bo->vmaps++;
+	iosys_map_set_vaddr(map, bo->vaddr);
+	return 0;
+}
+
+static void rknpu_gem_vunmap(struct drm_gem_object *obj, struct iosys_map *map)
+{
+	struct rknpu_bo *bo = to_rknpu_bo(obj);
+
+	guard(mutex)(&bo->lock);
+
+	if (--bo->vmaps)
+		return;
+	vunmap(bo->vaddr);
+	bo->vaddr = NULL;
+}
+
+/* How many pages one fault brings in */
+#define RKNPU_FAULT_AROUND (SZ_2M >> PAGE_SHIFT)
+
+static vm_fault_t rknpu_gem_fault(struct vm_fault *vmf)
+{
+	struct vm_area_struct *vma = vmf->vma;
+	struct drm_gem_object *obj = vma->vm_private_data;
+	struct rknpu_bo *bo = to_rknpu_bo(obj);
+	unsigned long pages = obj->size >> PAGE_SHIFT;
+	unsigned long first, last, i;
+	vm_fault_t ret;
+
+	if (vmf->pgoff >= pages)
+		return VM_FAULT_SIGBUS;
+
+	ret = vmf_insert_pfn(vma, vmf->address, page_to_pfn(bo->pages[vmf->pgoff]));
+	if (ret != VM_FAULT_NOPAGE)
+		return ret;
+
+	first = max(vma->vm_pgoff, round_down(vmf->pgoff, RKNPU_FAULT_AROUND));
+	last = min3(pages, vma->vm_pgoff + vma_pages(vma),
+		    round_down(vmf->pgoff, RKNPU_FAULT_AROUND) + RKNPU_FAULT_AROUND);
+	for (i = first; i < last; i++) {
+		unsigned long addr = vma->vm_start + ((i - vma->vm_pgoff) << PAGE_SHIFT);
+
+		/* The rest is a bonus: what fails comes by a fault of its own. */
+		if (vmf_insert_pfn(vma, addr, page_to_pfn(bo->pages[i])) != VM_FAULT_NOPAGE)
+			break;
+	}
+	return VM_FAULT_NOPAGE;
+}
+
+static const struct vm_operations_struct rknpu_gem_vm_ops = {
+	.fault = rknpu_gem_fault,
+	.open = drm_gem_vm_open,
+	.close = drm_gem_vm_close,
+};
+
+/**
+ * rknpu_gem_mmap() - map a buffer into a process
+ * @obj: the buffer
+ * @vma: where, with the page offset still that of the DRM file
+ *
+ * Return: 0 or a negative errno.
+ */
+int rknpu_gem_mmap(struct drm_gem_object *obj, struct vm_area_struct *vma)
+{
+	struct rknpu_bo *bo = to_rknpu_bo(obj);
+
+	/* A private writable mapping would show copies that the NPU never sees. */
+	if (drm_gem_is_imported(obj) || !(vma->vm_flags & VM_SHARED))
+		return -EINVAL;
+
+	vma->vm_pgoff -= drm_vma_node_start(&obj->vma_node);
+	vm_flags_set(vma, VM_IO | VM_PFNMAP | VM_DONTEXPAND | VM_DONTDUMP | VM_DONTCOPY);
+	vma->vm_page_prot = bo_pgprot(bo, vm_get_page_prot(vma->vm_flags));
+	return 0;
+}
+
+static const struct drm_gem_object_funcs rknpu_gem_funcs = {
+	.free = rknpu_gem_free,
+	.open = rknpu_gem_open,
+	.close = rknpu_gem_close,
+	.export = rknpu_prime_export,
+	.get_sg_table = rknpu_gem_get_sg_table,
+	.vmap = rknpu_gem_vmap,
+	.vunmap = rknpu_gem_vunmap,
+	.mmap = rknpu_gem_mmap,
+	.vm_ops = &rknpu_gem_vm_ops,
+};
+
+/**
+ * rknpu_bo_alloc() - make a buffer without memory
+ * @rknpu: the device
+ *
+ * The caller initialises the GEM object.
+ *
+ * Return: the buffer, or NULL without memory.
+ */
+struct rknpu_bo *rknpu_bo_alloc(struct rknpu_device *rknpu)
+{
+	struct rknpu_bo *bo = kzalloc(sizeof(*bo), GFP_KERNEL);
+
+	if (!bo)
+		return NULL;
+	bo->base.funcs = &rknpu_gem_funcs;
+	bo->serial = atomic_inc_return(&rknpu->bo_serial);
+	mutex_init(&bo->lock);
+	INIT_LIST_HEAD(&bo->mappings);
+	return bo;
+}
+
+static int bo_populate(struct rknpu_device *rknpu, struct rknpu_bo *bo)
+{
+	gfp_t gfp = GFP_HIGHUSER | __GFP_RETRY_MAYFAIL | __GFP_NOWARN;
+	struct sg_table *sgt;
+	struct page **pages;
+	int ret;
+
+	if (bo->flags & RKNPU_MEM_DMA32)
+		gfp = (gfp & ~__GFP_HIGHMEM) | GFP_DMA32;
+	mapping_set_gfp_mask(bo->base.filp->f_mapping, gfp);
+
+	pages = drm_gem_get_pages(&bo->base);
+	if (IS_ERR(pages))
+		return PTR_ERR(pages);
+	bo->pages = pages;
+
+	sgt = kzalloc(sizeof(*sgt), GFP_KERNEL);
+	if (!sgt)
+		return -ENOMEM;
+	ret = sg_alloc_table_from_pages(sgt, pages, bo->base.size >> PAGE_SHIFT, 0, bo->base.size,
+					GFP_KERNEL);
+	if (ret) {
+		kfree(sgt);
+		return ret;
+	}
+	/* Cleans the caches too: the zeros are in memory from now on. */
+	ret = dma_map_sgtable(rknpu->dma_dev, sgt, DMA_BIDIRECTIONAL, 0);
+	if (ret) {
+		sg_free_table(sgt);
+		kfree(sgt);
+		return ret;
+	}
+	bo->sgt = sgt;
+	return 0;
+}
+
+static struct rknpu_bo *bo_create(struct rknpu_device *rknpu, u64 size, u32 flags)
+{
+	struct rknpu_bo *bo = rknpu_bo_alloc(rknpu);
+	int ret;
+
+	if (!bo)
+		return ERR_PTR(-ENOMEM);
+	bo->flags = flags;
+
+	ret = drm_gem_object_init(&rknpu->drm, &bo->base, size);
+	if (ret) {
+		mutex_destroy(&bo->lock);
+		kfree(bo);
+		return ERR_PTR(ret);
+	}
+	ret = bo_populate(rknpu, bo);
+	if (ret) {
+		rknpu_bo_put(bo);
+		return ERR_PTR(ret);
+	}
+	return bo;
+}
+
+/* The NPU address of a buffer in the process of a file; mapped on the first call. */
+static int bo_get_iova(struct rknpu_file *file, struct rknpu_bo *bo, unsigned int domain_id,
+		       u64 *iova)
+{
+	struct rknpu_domain *domain;
+	struct rknpu_mapping *mapping;
+	int ret;
+
+	domain = rknpu_space_get_domain(file->space, domain_id);
+	if (IS_ERR(domain))
+		return PTR_ERR(domain);
+
+	scoped_guard(mutex, &bo->lock) {
+		mapping = find_mapping(bo, file->space);
+		if (!mapping)
+			ret = -ENOENT; /* the handle was closed meanwhile */
+		else if (mapping->domain)
+			ret = 0;
+		else
+			ret = rknpu_mapping_map(mapping, domain, bo->sgt, bo->base.size);
+		if (!ret)
+			*iova = mapping->mm_node.start;
+	}
+	rknpu_domain_put(domain);
+	/* What programs know as "no room in the NPU's address space" */
+	return ret == -ENOSPC ? -EFAULT : ret;
+}
+
+static void fill_in(struct rknpu_file *file, struct rknpu_mem_create *args, struct rknpu_bo *bo,
+		    u64 iova)
+{
+	args->size = bo->base.size;
+	args->sram_size = 0;
+	args->obj_addr = token_of(file, bo, args->handle);
+	args->dma_addr = iova;
+}
+
+/**
+ * rknpu_gem_create() - MEM_CREATE: make a buffer or describe one
+ * @file: the caller
+ * @args: see &struct rknpu_mem_create
+ *
+ * Return: 0 or a negative errno, see there.
+ */
+int rknpu_gem_create(struct rknpu_file *file, struct rknpu_mem_create *args)
+{
+	struct drm_gem_object *obj;
+	struct rknpu_bo *bo;
+	u64 iova;
+	int ret;
+
+	if (args->iommu_domain_id < 0 || args->iommu_domain_id >= RKNPU_MAX_IOMMU_DOMAIN_NUM)
+		return -EINVAL;
+
+	obj = args->handle ? drm_gem_object_lookup(file->drm_file, args->handle) : NULL;
+	if (obj) {
+		bo = to_rknpu_bo(obj);
+		ret = bo_get_iova(file, bo, args->iommu_domain_id, &iova);
+		if (!ret)
+			fill_in(file, args, bo, iova);
+		rknpu_bo_put(bo);
+		return ret;
+	}
+
+	if (!args->size || args->size > RKNPU_BO_SIZE_MAX)
+		return -EINVAL;
+
+	bo = bo_create(file->rknpu, PAGE_ALIGN(args->size), args->flags);
+	if (IS_ERR(bo))
+		return PTR_ERR(bo);
+
+	ret = drm_gem_handle_create(file->drm_file, &bo->base, &args->handle);
+	if (!ret) {
+		ret = bo_get_iova(file, bo, args->iommu_domain_id, &iova);
+		if (ret)
+			drm_gem_handle_delete(file->drm_file, args->handle);
+		else
+			fill_in(file, args, bo, iova);
+	}
+	rknpu_bo_put(bo);
+	return ret;
+}
+
+/**
+ * rknpu_gem_map_offset() - MEM_MAP: the offset for mmap()
+ * @file: the caller
+ * @args: see &struct rknpu_mem_map
+ *
+ * Return: 0, -ENOENT for an unknown handle, -EINVAL for imported memory, or another negative errno.
+ */
+int rknpu_gem_map_offset(struct rknpu_file *file, struct rknpu_mem_map *args)
+{
+	struct drm_gem_object *obj = drm_gem_object_lookup(file->drm_file, args->handle);
+	int ret;
+
+	if (!obj)
+		return -ENOENT;
+	ret = drm_gem_is_imported(obj) ? -EINVAL : drm_gem_create_mmap_offset(obj);
+	if (!ret)
+		args->offset = drm_vma_node_offset_addr(&obj->vma_node);
+	drm_gem_object_put(obj);
+	return ret;
+}
+
+/**
+ * rknpu_gem_destroy() - MEM_DESTROY: give up a handle
+ * @file: the caller
+ * @args: see &struct rknpu_mem_destroy
+ *
+ * Return: 0 or -EINVAL for an unknown handle.
+ */
+int rknpu_gem_destroy(struct rknpu_file *file, struct rknpu_mem_destroy *args)
+{
+	return drm_gem_handle_delete(file->drm_file, args->handle);
+}
+
+/**
+ * rknpu_bo_copy() - read or write own memory of a buffer from the kernel
+ * @rknpu: the device
+ * @bo: the buffer, not an import
+ * @offset: start; the range lies inside the buffer
+ * @data: the other side
+ * @len: bytes
+ * @to_bo: direction
+ *
+ * Agrees with what the user's mapping shows, cached or not.
+ *
+ * Return: 0, or -EINVAL for imported memory.
+ */
+int rknpu_bo_copy(struct rknpu_device *rknpu, struct rknpu_bo *bo, u64 offset, void *data,
+		  size_t len, bool to_bo)
+{
+	bool cached = bo->flags & RKNPU_MEM_CACHEABLE;
+	size_t done, part;
+
+	if (!bo->pages)
+		return -EINVAL;
+	if (!cached)
+		rknpu_bo_sync(rknpu, bo, offset, len, false);
+
+	for (done = 0; done < len; done += part) {
+		struct page *page = bo->pages[(offset + done) >> PAGE_SHIFT];
+		size_t start = offset_in_page(offset + done);
+
+		part = min_t(size_t, len - done, PAGE_SIZE - start);
+		if (to_bo)
+			memcpy_to_page(page, start, data + done, part);
+		else
+			memcpy_from_page(data + done, page, start, part);
+	}
+
+	if (!cached && to_bo)
+		rknpu_bo_sync(rknpu, bo, offset, len, true);
+	return 0;
+}

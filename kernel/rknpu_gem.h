@@ -1,0 +1,76 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+#ifndef _RKNPU_GEM_H_
+#define _RKNPU_GEM_H_
+
+#include <linux/mutex.h>
+
+#include <drm/drm_gem.h>
+
+struct dma_buf;
+struct dma_buf_attachment;
+struct rknpu_device;
+struct rknpu_file;
+struct rknpu_mem_create;
+struct rknpu_mem_destroy;
+struct rknpu_mem_map;
+struct rknpu_mem_sync;
+struct sg_table;
+
+/**
+ * struct rknpu_bo - a buffer
+ */
+struct rknpu_bo {
+	/** @base: GEM object */
+	struct drm_gem_object base;
+	/**
+	 * @flags: of enum rknpu_mem_type; caching as for imported memory is unknown and counts as
+	 * uncached
+	 */
+	u32 flags;
+	/** @serial: tells this buffer from all others of the device */
+	u32 serial;
+	/** @pages: own memory, NULL for imports */
+	struct page **pages;
+	/** @sgt: the memory, mapped on &rknpu_device.dma_dev */
+	struct sg_table *sgt;
+	/** @lock: protects @mappings, @vaddr and @vmaps; taken outside &rknpu_domain.lock */
+	struct mutex lock;
+	/** @mappings: one &struct rknpu_mapping for each process with a handle */
+	struct list_head mappings;
+	/** @vaddr: kernel mapping for importers of own memory */
+	void *vaddr;
+	/** @vmaps: users of @vaddr */
+	unsigned int vmaps;
+};
+
+static inline struct rknpu_bo *to_rknpu_bo(struct drm_gem_object *obj)
+{
+	return container_of(obj, struct rknpu_bo, base);
+}
+
+static inline void rknpu_bo_put(struct rknpu_bo *bo)
+{
+	drm_gem_object_put(&bo->base);
+}
+
+struct rknpu_bo *rknpu_bo_alloc(struct rknpu_device *rknpu);
+struct rknpu_bo *rknpu_bo_by_token(struct rknpu_file *file, u64 token);
+int rknpu_bo_copy(struct rknpu_device *rknpu, struct rknpu_bo *bo, u64 offset, void *data,
+		  size_t len, bool to_bo);
+int rknpu_gem_mmap(struct drm_gem_object *obj, struct vm_area_struct *vma);
+
+int rknpu_gem_create(struct rknpu_file *file, struct rknpu_mem_create *args);
+int rknpu_gem_map_offset(struct rknpu_file *file, struct rknpu_mem_map *args);
+int rknpu_gem_destroy(struct rknpu_file *file, struct rknpu_mem_destroy *args);
+int rknpu_gem_sync(struct rknpu_file *file, struct rknpu_mem_sync *args);
+
+void rknpu_bo_sync(struct rknpu_device *rknpu, struct rknpu_bo *bo, u64 offset, u64 size,
+		   bool to_device);
+
+struct dma_buf *rknpu_prime_export(struct drm_gem_object *obj, int flags);
+struct drm_gem_object *rknpu_prime_import(struct drm_device *drm, struct dma_buf *dma_buf);
+struct drm_gem_object *rknpu_prime_import_sg_table(struct drm_device *drm,
+						   struct dma_buf_attachment *attach,
+						   struct sg_table *sgt);
+
+#endif

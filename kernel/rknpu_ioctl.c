@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * DOC: ioctls
+ *
+ * The table and the step from the DRM core to the driver. The core copies the structures in and
+ * out, also when a call fails, and fills up shorter ones of older programs with zeros.
+ */
+#include <drm/drm_drv.h>
+#include <drm/rknpu_drm.h>
+
+#include "rknpu_action.h"
+#include "rknpu_drv.h"
+#include "rknpu_gem.h"
+#include "rknpu_ioctl.h"
+#include "rknpu_job.h"
+#include "rknpu_sched.h"
+
+static int rknpu_ioctl_action(struct drm_device *drm, void *data, struct drm_file *drm_file)
+{
+	return rknpu_action(to_rknpu_file(drm_file), data);
+}
+
+static int rknpu_ioctl_mem_create(struct drm_device *drm, void *data, struct drm_file *drm_file)
+{
+	return rknpu_gem_create(to_rknpu_file(drm_file), data);
+}
+
+static int rknpu_ioctl_mem_map(struct drm_device *drm, void *data, struct drm_file *drm_file)
+{
+	return rknpu_gem_map_offset(to_rknpu_file(drm_file), data);
+}
+
+static int rknpu_ioctl_mem_destroy(struct drm_device *drm, void *data, struct drm_file *drm_file)
+{
+	return rknpu_gem_destroy(to_rknpu_file(drm_file), data);
+}
+
+static int rknpu_ioctl_mem_sync(struct drm_device *drm, void *data, struct drm_file *drm_file)
+{
+	return rknpu_gem_sync(to_rknpu_file(drm_file), data);
+}
+
+/*
+ * Waits for a job and reports. A job whose waiter is killed is cut short, and freed when it is off
+ * the hardware.
+ */
+static int wait_for_job(struct rknpu_job *job, struct rknpu_submit *args)
+{
+	int ret = wait_for_completion_killable(&job->done);
+
+	if (ret) {
+		rknpu_sched_abandon(job);
+		return ret;
+	}
+	rknpu_job_report(job, args);
+	return job->error;
+}
+
+static int rknpu_ioctl_submit(struct drm_device *drm, void *data, struct drm_file *drm_file)
+{
+	struct rknpu_file *file = to_rknpu_file(drm_file);
+	struct rknpu_submit *args = data;
+	struct rknpu_job *job;
+	int ret;
+
+	if (!(args->flags & RKNPU_JOB_PC) ||
+	    args->flags & (RKNPU_JOB_FENCE_IN | RKNPU_JOB_FENCE_OUT))
+		return -EINVAL;
+
+	job = rknpu_job_create(file, args);
+	if (IS_ERR(job))
+		return PTR_ERR(job);
+
+	ret = rknpu_sched_queue(file, job);
+	if (!ret && !(args->flags & RKNPU_JOB_NONBLOCK))
+		ret = wait_for_job(job, args);
+	rknpu_job_put(job);
+	return ret;
+}
+
+#define RKNPU_IOCTL(name, function) DRM_IOCTL_DEF_DRV(RKNPU_##name, function, DRM_RENDER_ALLOW)
+
+const struct drm_ioctl_desc rknpu_ioctls[RKNPU_NUM_IOCTLS] = {
+	RKNPU_IOCTL(ACTION, rknpu_ioctl_action),
+	RKNPU_IOCTL(SUBMIT, rknpu_ioctl_submit),
+	RKNPU_IOCTL(MEM_CREATE, rknpu_ioctl_mem_create),
+	RKNPU_IOCTL(MEM_MAP, rknpu_ioctl_mem_map),
+	RKNPU_IOCTL(MEM_DESTROY, rknpu_ioctl_mem_destroy),
+	RKNPU_IOCTL(MEM_SYNC, rknpu_ioctl_mem_sync),
+};

@@ -1,0 +1,326 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * DOC: Jobs
+ *
+ * From the request of user space to a checked job, and from its end to what user space reads.
+ *
+ * All that steers the hardware is copied here: for each start of at most 4095 (65535) tasks the
+ * first command list and the interrupt masks of the first and the last task. What user space does
+ * to the task array afterwards has no effect.
+ */
+#include <linux/jiffies.h>
+#include <linux/mm.h>
+#include <linux/pm_runtime.h>
+#include <linux/slab.h>
+
+#include <drm/drm_drv.h>
+#include <drm/rknpu_drm.h>
+
+#include "rknpu_device.h"
+#include "rknpu_drv.h"
+#include "rknpu_gem.h"
+#include "rknpu_job.h"
+#include "rknpu_mmu.h"
+#include "rknpu_regs.h"
+#include "rknpu_soc.h"
+
+static struct kmem_cache *rknpu_job_cache;
+
+/**
+ * rknpu_job_cache_create() - prepare the allocation of jobs
+ *
+ * Return: 0 or -ENOMEM.
+ */
+int rknpu_job_cache_create(void)
+{
+	rknpu_job_cache = KMEM_CACHE(rknpu_job, 0);
+	return rknpu_job_cache ? 0 : -ENOMEM;
+}
+
+/**
+ * rknpu_job_cache_destroy() - undo rknpu_job_cache_create()
+ */
+void rknpu_job_cache_destroy(void)
+{
+	kmem_cache_destroy(rknpu_job_cache);
+}
+
+static void job_free(struct rknpu_job *job)
+{
+	struct rknpu_device *rknpu = job->rknpu;
+	unsigned int i;
+
+	for (i = 0; i < ARRAY_SIZE(job->range); i++)
+		if (job->range[i].chunks != &job->range[i].single)
+			kvfree(job->range[i].chunks);
+	if (job->grace)
+		rknpu_domain_leave(job->grace);
+	if (job->tasks)
+		rknpu_bo_put(job->tasks);
+	if (job->powered) {
+		pm_runtime_mark_last_busy(rknpu->pm_dev);
+		pm_runtime_put_autosuspend(rknpu->pm_dev);
+	}
+	drm_dev_put(&rknpu->drm);
+	kmem_cache_free(rknpu_job_cache, job);
+}
+
+static void job_release(struct kref *ref)
+{
+	job_free(container_of(ref, struct rknpu_job, ref));
+}
+
+/**
+ * rknpu_job_put() - give back a reference
+ * @job: the job
+ *
+ * Context: may sleep.
+ */
+void rknpu_job_put(struct rknpu_job *job)
+{
+	kref_put(&job->ref, job_release);
+}
+
+static void job_release_atomic(struct kref *ref)
+{
+	struct rknpu_job *job = container_of(ref, struct rknpu_job, ref);
+
+	if (llist_add(&job->reap, &job->rknpu->reap))
+		queue_work(job->rknpu->wq, &job->rknpu->reap_work);
+}
+
+/**
+ * rknpu_job_put_atomic() - give back a reference where sleeping is not allowed
+ * @job: the job
+ */
+void rknpu_job_put_atomic(struct rknpu_job *job)
+{
+	kref_put(&job->ref, job_release_atomic);
+}
+
+/**
+ * rknpu_job_reap() - free jobs whose last reference was dropped by rknpu_job_put_atomic()
+ * @work: &rknpu_device.reap_work
+ */
+void rknpu_job_reap(struct work_struct *work)
+{
+	struct rknpu_device *rknpu = container_of(work, struct rknpu_device, reap_work);
+	struct rknpu_job *job, *tmp;
+
+	llist_for_each_entry_safe(job, tmp, llist_del_all(&rknpu->reap), reap)
+		job_free(job);
+}
+
+static int read_task(struct rknpu_job *job, u32 index, struct rknpu_task *task)
+{
+	return rknpu_bo_copy(job->rknpu, job->tasks, (u64)index * sizeof(*task), task,
+			     sizeof(*task), false);
+}
+
+/* An interrupt mask that can end a task: whole pairs of done events, at least one. */
+static bool int_mask_valid(u32 mask)
+{
+	u32 pairs = mask & RKNPU_INT_DONE_FIRST_OF_PAIR;
+
+	return mask && mask == pairs * 3;
+}
+
+/* One start: tasks first .. first + number - 1 */
+static int chunk_init(struct rknpu_job *job, struct rknpu_chunk *chunk, u32 first, u32 number)
+{
+	const struct rknpu_soc *soc = job->rknpu->soc;
+	struct rknpu_task head, tail;
+	u64 amount;
+	int ret;
+
+	ret = read_task(job, first, &head);
+	if (ret)
+		return ret;
+	tail = head;
+	if (number > 1) {
+		ret = read_task(job, first + number - 1, &tail);
+		if (ret)
+			return ret;
+	}
+
+	amount = ((u64)head.regcfg_amount + RKNPU_PC_TAIL_COMMANDS + soc->amount_scale - 1) /
+			 soc->amount_scale -
+		 1;
+	if (amount > RKNPU_PC_DATA_AMOUNT_MAX || upper_32_bits(head.regcmd_addr) ||
+	    !IS_ALIGNED(head.regcmd_addr, RKNPU_PC_LIST_ALIGN) || !int_mask_valid(tail.int_mask))
+		return -EINVAL;
+
+	*chunk = (struct rknpu_chunk) {
+		.regcmd = head.regcmd_addr,
+		.amount = amount,
+		.number = number,
+		.first_mask = head.int_mask & RKNPU_INT_DONE,
+		.last_mask = tail.int_mask,
+	};
+	return 0;
+}
+
+static int range_init(struct rknpu_job *job, struct rknpu_range *range, u32 first, u32 number)
+{
+	u32 max = rknpu_soc_max_tasks(job->rknpu->soc);
+	u32 i, done;
+	int ret;
+
+	if (!number || (u64)first + number > job->tasks->base.size / sizeof(struct rknpu_task))
+		return -EINVAL;
+
+	range->first = first;
+	range->number = number;
+	range->num_chunks = DIV_ROUND_UP(number, max);
+	if (range->num_chunks > 1) {
+		range->chunks = kvmalloc_array(range->num_chunks, sizeof(*range->chunks),
+					       GFP_KERNEL);
+		if (!range->chunks)
+			return -ENOMEM;
+	}
+
+	for (i = 0, done = 0; i < range->num_chunks; i++, done += max) {
+		ret = chunk_init(job, &range->chunks[i], first + done, min(max, number - done));
+		if (ret)
+			return ret;
+	}
+	return 0;
+}
+
+/* Cores of the mask; with none asked for, those to choose from. 0 for an impossible mask. */
+static u8 check_core_mask(const struct rknpu_device *rknpu, u32 mask)
+{
+	u8 all = BIT(rknpu->num_cores) - 1;
+
+	switch (mask) {
+	case RKNPU_CORE_AUTO_MASK:
+		return all;
+	case RKNPU_CORE0_MASK:
+	case RKNPU_CORE1_MASK:
+	case RKNPU_CORE2_MASK:
+	case RKNPU_CORE0_MASK | RKNPU_CORE1_MASK:
+	case RKNPU_CORE0_MASK | RKNPU_CORE1_MASK | RKNPU_CORE2_MASK:
+		return mask & ~all ? 0 : mask;
+	default:
+		return 0;
+	}
+}
+
+/* Fills in the ranges of the wanted cores; a core with an empty one drops out of a choice. */
+static int ranges_init(struct rknpu_job *job, const struct rknpu_submit *args)
+{
+	struct rknpu_device *rknpu = job->rknpu;
+	struct rknpu_dispatch_job *sched = &job->sched;
+	unsigned int i;
+	int ret;
+
+	sched->any = args->core_mask == RKNPU_CORE_AUTO_MASK;
+	sched->wanted = check_core_mask(rknpu, args->core_mask);
+	if (!sched->wanted)
+		return -EINVAL;
+
+	if (rknpu->soc->num_cores == 1)
+		return range_init(job, &job->range[0], args->task_start, args->task_number);
+
+	for (i = 0; i < rknpu->num_cores; i++) {
+		unsigned int entry = !sched->any && hweight8(sched->wanted) == 3 ? 2 + i : i;
+		const struct rknpu_subcore_task *range = &args->subcore_task[entry];
+
+		if (!(sched->wanted & BIT(i)))
+			continue;
+		if (sched->any && !range->task_number) {
+			sched->wanted &= ~BIT(i);
+			continue;
+		}
+		ret = range_init(job, &job->range[i], range->task_start, range->task_number);
+		if (ret)
+			return ret;
+	}
+	return sched->wanted ? 0 : -EINVAL;
+}
+
+/**
+ * rknpu_job_create() - check a request and make a job of it
+ * @file: the caller
+ * @args: the request
+ *
+ * Return: the job, powered and ready to be queued, or an ERR_PTR; see &struct rknpu_submit for the
+ * errors.
+ */
+struct rknpu_job *rknpu_job_create(struct rknpu_file *file, struct rknpu_submit *args)
+{
+	struct rknpu_device *rknpu = file->rknpu;
+	struct rknpu_domain *domain;
+	struct rknpu_job *job;
+	unsigned int i;
+	int ret;
+
+	if (!args->task_number || args->iommu_domain_id >= RKNPU_MAX_IOMMU_DOMAIN_NUM)
+		return ERR_PTR(-EINVAL);
+
+	job = kmem_cache_zalloc(rknpu_job_cache, GFP_KERNEL);
+	if (!job)
+		return ERR_PTR(-ENOMEM);
+	kref_init(&job->ref);
+	drm_dev_get(&rknpu->drm);
+	job->rknpu = rknpu;
+	init_completion(&job->done);
+	INIT_LIST_HEAD(&job->file_node);
+	INIT_LIST_HEAD(&job->sched.node);
+	for (i = 0; i < ARRAY_SIZE(job->range); i++)
+		job->range[i].chunks = &job->range[i].single;
+	job->timeout = msecs_to_jiffies(args->timeout);
+	job->base = lower_32_bits(args->task_base_addr);
+	job->control = RKNPU_PC_TASK_CONTROL_MODE;
+	if (args->flags & RKNPU_JOB_PINGPONG)
+		job->control |= RKNPU_PC_TASK_CONTROL_PINGPONG;
+	job->control <<= rknpu->soc->task_number_bits;
+
+	job->tasks = rknpu_bo_by_token(file, args->task_obj_addr);
+	if (!job->tasks) {
+		ret = -EINVAL;
+		goto err_put;
+	}
+	ret = ranges_init(job, args);
+	if (ret)
+		goto err_put;
+
+	domain = rknpu_space_get_domain(file->space, args->iommu_domain_id);
+	if (IS_ERR(domain)) {
+		ret = PTR_ERR(domain);
+		goto err_put;
+	}
+	job->domain = domain;
+	job->sched.space = domain;
+	job->grace = rknpu_domain_enter(domain);
+	rknpu_domain_put(domain);
+
+	ret = pm_runtime_resume_and_get(rknpu->pm_dev);
+	if (ret)
+		goto err_put;
+	job->powered = true;
+	return job;
+
+err_put:
+	rknpu_job_put(job);
+	return ERR_PTR(ret);
+}
+
+/**
+ * rknpu_job_report() - tell user space how a job went
+ * @job: a job that has ended
+ * @args: the request, filled in
+ */
+void rknpu_job_report(struct rknpu_job *job, struct rknpu_submit *args)
+{
+	u64 offset = (u64)job->last_task * sizeof(struct rknpu_task) +
+		     offsetof(struct rknpu_task, int_status);
+
+	args->task_counter = job->error ? job->finished : args->task_number;
+	if (!job->started_ns)
+		return;
+	args->core_mask = job->sched.mask;
+	args->hw_elapse_time = job->ended_ns - job->started_ns;
+	rknpu_bo_copy(job->rknpu, job->tasks, offset, &job->int_status, sizeof(job->int_status),
+		      true);
+}

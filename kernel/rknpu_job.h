@@ -1,0 +1,98 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+#ifndef _RKNPU_JOB_H_
+#define _RKNPU_JOB_H_
+
+#include <linux/completion.h>
+#include <linux/kref.h>
+#include <linux/llist.h>
+
+#include "rknpu_core.h"
+#include "rknpu_dispatch.h"
+
+struct rknpu_bo;
+struct rknpu_device;
+struct rknpu_file;
+struct rknpu_grace;
+struct rknpu_submit;
+struct work_struct;
+
+/**
+ * struct rknpu_range - the tasks of one core in a job
+ */
+struct rknpu_range {
+	/** @first: index of the first task in the task array */
+	u32 first;
+	/** @number: number of tasks */
+	u32 number;
+	/** @num_chunks: number of @chunks */
+	u32 num_chunks;
+	/** @chunks: the starts it takes; points to @single if one is enough */
+	struct rknpu_chunk *chunks;
+	/** @single: the usual case */
+	struct rknpu_chunk single;
+};
+
+/**
+ * struct rknpu_job - a submission, from the checked request to its result
+ */
+struct rknpu_job {
+	/** @ref: the submitter; from queueing to the end the driver; each core that runs it */
+	struct kref ref;
+	/** @reap: entry of &rknpu_device.reap */
+	struct llist_node reap;
+	/** @rknpu: the device */
+	struct rknpu_device *rknpu;
+	/** @grace: keeps the domain and its mappings; NULL before the job is complete */
+	struct rknpu_grace *grace;
+	/** @domain: the address space */
+	struct rknpu_domain *domain;
+	/** @tasks: buffer with the task array, with a reference */
+	struct rknpu_bo *tasks;
+	/** @range: what each core would run */
+	struct rknpu_range range[RKNPU_DISPATCH_MAX_CORES];
+	/** @control: mode bits of the task control register, in place */
+	u32 control;
+	/** @base: value of the DMA base register */
+	u32 base;
+	/** @timeout: in jiffies */
+	unsigned long timeout;
+	/** @powered: holds a runtime PM reference */
+	bool powered;
+	/** @done: completed at the end */
+	struct completion done;
+
+	/* The rest is protected by &rknpu_device.lock until the end, then constant. */
+
+	/** @sched: the dispatcher's part */
+	struct rknpu_dispatch_job sched;
+	/** @file_node: entry of &rknpu_file.jobs */
+	struct list_head file_node;
+	/** @running: mask of cores that have not finished */
+	u8 running;
+	/** @ended: the result is final */
+	bool ended;
+	/** @orphan: nobody waits any more, not much time is left */
+	bool orphan;
+	/** @error: 0 or a negative errno */
+	int error;
+	/** @started_ns: time of the start on the hardware, 0 before */
+	u64 started_ns;
+	/** @ended_ns: time of the last interrupt */
+	u64 ended_ns;
+	/** @int_status: interrupt status of the first core */
+	u32 int_status;
+	/** @finished: tasks that the first core has finished, on failure */
+	u32 finished;
+	/** @last_task: index of the last task that was started on the first core */
+	u32 last_task;
+};
+
+void rknpu_job_put(struct rknpu_job *job);
+void rknpu_job_put_atomic(struct rknpu_job *job);
+struct rknpu_job *rknpu_job_create(struct rknpu_file *file, struct rknpu_submit *args);
+void rknpu_job_report(struct rknpu_job *job, struct rknpu_submit *args);
+void rknpu_job_reap(struct work_struct *work);
+int rknpu_job_cache_create(void);
+void rknpu_job_cache_destroy(void);
+
+#endif

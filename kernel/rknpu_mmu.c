@@ -1,0 +1,389 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * DOC: Address spaces
+ *
+ * Every process has up to sixteen address spaces ("domains") of 4 GiB, each an IOMMU paging domain
+ * with its own allocator of addresses. All files that a process opens share them, as runtimes open
+ * the device more than once. What the NPU can reach in a job is what its process has mapped there,
+ * nothing else.
+ *
+ * Addresses are given out from the top, page by page, without any further alignment: the hardware
+ * needs none, and large buffers fill a domain to its end that way.
+ */
+#include <linux/iommu.h>
+#include <linux/pid.h>
+#include <linux/sched.h>
+#include <linux/sizes.h>
+#include <linux/slab.h>
+
+#include "rknpu_compat.h"
+#include "rknpu_device.h"
+#include "rknpu_gem.h"
+#include "rknpu_mmu.h"
+
+/* Address registers of the NPU have 32 bits. Address 0 is never given out. */
+#define RKNPU_IOVA_START PAGE_SIZE
+#define RKNPU_IOVA_END SZ_4G
+
+static void domain_destroy(struct kref *ref)
+{
+	struct rknpu_domain *domain = container_of(ref, struct rknpu_domain, ref);
+
+	kfree(domain->grace);
+	drm_mm_takedown(&domain->mm);
+	mutex_destroy(&domain->lock);
+	iommu_domain_free(domain->iommu);
+	kfree(domain);
+}
+
+/**
+ * rknpu_domain_put() - give back a reference
+ * @domain: the domain, or NULL
+ */
+void rknpu_domain_put(struct rknpu_domain *domain)
+{
+	if (domain)
+		kref_put(&domain->ref, domain_destroy);
+}
+
+/*
+ * Called by the IOMMU driver in its interrupt handler. Which core it was is found out by the
+ * handler that runs next, see rknpu_core.c.
+ */
+static int domain_fault(struct iommu_domain *iommu, struct device *dev, unsigned long iova,
+			int flags, void *token)
+{
+	struct rknpu_domain *domain = token;
+
+	dev_err_ratelimited(domain->rknpu->drm.dev, "page fault: %s of address %#lx\n",
+			    flags & IOMMU_FAULT_WRITE ? "write" : "read", iova);
+	atomic_set(&domain->rknpu->fault, 1);
+	return 0;
+}
+
+static struct rknpu_grace *grace_create(struct rknpu_domain *domain)
+{
+	struct rknpu_grace *grace = kzalloc(sizeof(*grace), GFP_KERNEL);
+
+	if (!grace)
+		return NULL;
+	kref_init(&grace->ref);
+	grace->domain = domain;
+	INIT_LIST_HEAD(&grace->zombies);
+	return grace;
+}
+
+static struct rknpu_domain *domain_create(struct rknpu_device *rknpu)
+{
+	struct rknpu_domain *domain = kzalloc(sizeof(*domain), GFP_KERNEL);
+
+	if (!domain)
+		return ERR_PTR(-ENOMEM);
+
+	domain->grace = grace_create(domain);
+	if (!domain->grace) {
+		kfree(domain);
+		return ERR_PTR(-ENOMEM);
+	}
+	domain->iommu = iommu_paging_domain_alloc(rknpu->nodes[0]->dev);
+	if (IS_ERR(domain->iommu)) {
+		int ret = PTR_ERR(domain->iommu);
+
+		kfree(domain->grace);
+		kfree(domain);
+		return ERR_PTR(ret);
+	}
+	iommu_set_fault_handler(domain->iommu, domain_fault, domain);
+
+	kref_init(&domain->ref);
+	domain->rknpu = rknpu;
+	mutex_init(&domain->lock);
+	spin_lock_init(&domain->grace_lock);
+	drm_mm_init(&domain->mm, RKNPU_IOVA_START, RKNPU_IOVA_END - RKNPU_IOVA_START);
+	return domain;
+}
+
+static void space_destroy(struct kref *ref)
+{
+	struct rknpu_space *space = container_of(ref, struct rknpu_space, ref);
+	unsigned int i;
+
+	list_del(&space->node);
+	mutex_unlock(&space->rknpu->spaces_lock);
+
+	for (i = 0; i < ARRAY_SIZE(space->domain); i++)
+		rknpu_domain_put(space->domain[i]);
+	put_pid(space->pid);
+	mutex_destroy(&space->lock);
+	kfree(space);
+}
+
+/**
+ * rknpu_space_put() - give back a reference
+ * @space: the space
+ */
+void rknpu_space_put(struct rknpu_space *space)
+{
+	kref_put_mutex(&space->ref, space_destroy, &space->rknpu->spaces_lock);
+}
+
+/**
+ * rknpu_space_get_current() - find or create the address spaces of the calling process
+ * @rknpu: the device
+ *
+ * Return: the space with a reference, or an ERR_PTR.
+ */
+struct rknpu_space *rknpu_space_get_current(struct rknpu_device *rknpu)
+{
+	struct pid *pid = task_tgid(current);
+	struct rknpu_space *space;
+
+	guard(mutex)(&rknpu->spaces_lock);
+
+	list_for_each_entry(space, &rknpu->spaces, node) {
+		if (space->pid == pid) {
+			kref_get(&space->ref);
+			return space;
+		}
+	}
+
+	space = kzalloc(sizeof(*space), GFP_KERNEL);
+	if (!space)
+		return ERR_PTR(-ENOMEM);
+	kref_init(&space->ref);
+	space->rknpu = rknpu;
+	space->pid = get_pid(pid);
+	mutex_init(&space->lock);
+	list_add(&space->node, &rknpu->spaces);
+	return space;
+}
+
+/**
+ * rknpu_space_get_domain() - find or create one of a process's domains
+ * @space: the process
+ * @id: number of the domain, already checked
+ *
+ * Return: the domain with a reference, or an ERR_PTR.
+ */
+struct rknpu_domain *rknpu_space_get_domain(struct rknpu_space *space, unsigned int id)
+{
+	struct rknpu_domain *domain;
+
+	guard(mutex)(&space->lock);
+
+	domain = space->domain[id];
+	if (!domain) {
+		domain = domain_create(space->rknpu);
+		if (IS_ERR(domain))
+			return domain;
+		space->domain[id] = domain;
+	}
+	kref_get(&domain->ref);
+	return domain;
+}
+
+/**
+ * rknpu_mapping_map() - give a buffer its NPU addresses
+ * @mapping: the buffer in a process; not mapped yet
+ * @domain: where to, the mapping takes its own reference
+ * @sgt: the memory, mapped on &rknpu_device.dma_dev, whole pages
+ * @size: length of the range in bytes, whole pages
+ *
+ * Return: 0, -ENOSPC when the addresses are used up, or another negative errno.
+ */
+int rknpu_mapping_map(struct rknpu_mapping *mapping, struct rknpu_domain *domain,
+		      struct sg_table *sgt, u64 size)
+{
+	struct scatterlist *sg;
+	u64 mapped = 0;
+	int ret, i;
+
+	guard(mutex)(&domain->lock);
+
+	ret = drm_mm_insert_node_in_range(&domain->mm, &mapping->mm_node, size, PAGE_SIZE, 0,
+					  RKNPU_IOVA_START, RKNPU_IOVA_END, DRM_MM_INSERT_HIGH);
+	if (ret)
+		return ret;
+
+	/*
+	 * The DMA device has no IOMMU: its addresses are physical ones, also for imported memory
+	 * without pages.
+	 */
+	for_each_sgtable_dma_sg(sgt, sg, i) {
+		u64 len = min_t(u64, sg_dma_len(sg), size - mapped);
+
+		if (!len)
+			break;
+		ret = iommu_map(domain->iommu, mapping->mm_node.start + mapped, sg_dma_address(sg),
+				len, IOMMU_READ | IOMMU_WRITE, GFP_KERNEL);
+		if (ret)
+			break;
+		mapped += len;
+	}
+	if (!ret && mapped < size)
+		ret = -EINVAL;
+	if (ret) {
+		if (mapped)
+			iommu_unmap(domain->iommu, mapping->mm_node.start, mapped);
+		drm_mm_remove_node(&mapping->mm_node);
+		return ret;
+	}
+
+	kref_get(&domain->ref);
+	mapping->domain = domain;
+	return 0;
+}
+
+/* Takes the pages away from the NPU. Nothing may use the addresses any more. */
+static void mapping_unmap(struct rknpu_mapping *mapping)
+{
+	struct rknpu_domain *domain = mapping->domain;
+
+	mutex_lock(&domain->lock);
+	iommu_unmap(domain->iommu, mapping->mm_node.start, mapping->mm_node.size);
+	drm_mm_remove_node(&mapping->mm_node);
+	mutex_unlock(&domain->lock);
+
+	rknpu_domain_put(domain);
+}
+
+static void grace_end(struct kref *ref)
+{
+	struct rknpu_grace *grace = container_of(ref, struct rknpu_grace, ref);
+	struct rknpu_domain *domain = grace->domain;
+	struct rknpu_mapping *mapping, *tmp;
+
+	/* The zombies may have the last references; the next period is the domain's. */
+	kref_get(&domain->ref);
+	list_for_each_entry_safe(mapping, tmp, &grace->zombies, node) {
+		struct drm_gem_object *obj = &mapping->bo->base;
+
+		mapping_unmap(mapping);
+		kfree(mapping);
+		drm_gem_object_put(obj);
+	}
+	kref_put(&grace->next->ref, grace_end);
+	kfree(grace);
+	rknpu_domain_put(domain);
+}
+
+/**
+ * rknpu_domain_enter() - a job will use the domain
+ * @domain: the domain
+ *
+ * Return: the grace period to give to rknpu_domain_leave() when the job has ended; it holds the
+ * domain as well.
+ */
+struct rknpu_grace *rknpu_domain_enter(struct rknpu_domain *domain)
+{
+	struct rknpu_grace *grace;
+
+	kref_get(&domain->ref);
+	spin_lock(&domain->grace_lock);
+	grace = domain->grace;
+	kref_get(&grace->ref);
+	spin_unlock(&domain->grace_lock);
+	return grace;
+}
+
+/**
+ * rknpu_domain_leave() - a job does not use the domain any more
+ * @grace: what rknpu_domain_enter() returned
+ *
+ * Context: may sleep.
+ */
+void rknpu_domain_leave(struct rknpu_grace *grace)
+{
+	struct rknpu_domain *domain = grace->domain;
+
+	kref_put(&grace->ref, grace_end);
+	rknpu_domain_put(domain);
+}
+
+/**
+ * rknpu_mapping_release() - a process has no handle of the buffer any more
+ * @mapping: taken off the buffer's list, freed here or when the last job that may use it has ended
+ *
+ * The caller has a reference of the buffer.
+ */
+void rknpu_mapping_release(struct rknpu_mapping *mapping)
+{
+	struct rknpu_domain *domain = mapping->domain;
+	struct rknpu_grace *grace, *fresh = NULL;
+
+	rknpu_space_put(mapping->space);
+	if (!domain) {
+		kfree(mapping);
+		return;
+	}
+
+	if (kref_read(&domain->grace->ref) > 1)
+		fresh = grace_create(domain);
+
+	spin_lock(&domain->grace_lock);
+	grace = domain->grace;
+	if (kref_read(&grace->ref) == 1) {
+		/* No job holds the current period, and no older period exists. */
+		spin_unlock(&domain->grace_lock);
+		kfree(fresh);
+		mapping_unmap(mapping);
+		kfree(mapping);
+		return;
+	}
+
+	drm_gem_object_get(&mapping->bo->base);
+	list_add_tail(&mapping->node, &grace->zombies);
+	if (fresh) {
+		kref_get(&fresh->ref);
+		grace->next = fresh;
+		domain->grace = fresh;
+	}
+	spin_unlock(&domain->grace_lock);
+
+	/* Without memory for a new period the mapping just stays with the current one, for longer.
+	 */
+	if (fresh)
+		kref_put(&grace->ref, grace_end);
+}
+
+/**
+ * rknpu_mmu_attach() - show a domain to all cores behind an IOMMU
+ * @node: the node of the cores
+ * @domain: what to show
+ *
+ * Also restores the IOMMU's registers when the domain was attached before and a reset has cleared
+ * them.
+ *
+ * Context: the device's work queue; no core of the node is at work.
+ * Return: 0 or a negative errno; nothing is attached then.
+ */
+int rknpu_mmu_attach(struct rknpu_node *node, struct rknpu_domain *domain)
+{
+	int ret;
+
+	kref_get(&domain->ref);
+	rknpu_mmu_detach(node);
+
+	ret = iommu_attach_group(domain->iommu, node->group);
+	if (ret) {
+		rknpu_domain_put(domain);
+		return ret;
+	}
+	node->domain = domain;
+	return 0;
+}
+
+/**
+ * rknpu_mmu_detach() - show nothing any more
+ * @node: the node
+ */
+void rknpu_mmu_detach(struct rknpu_node *node)
+{
+	struct rknpu_domain *domain = node->domain;
+
+	if (!domain)
+		return;
+	node->domain = NULL;
+	iommu_detach_group(domain->iommu, node->group);
+	rknpu_domain_put(domain);
+}

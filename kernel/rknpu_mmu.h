@@ -1,0 +1,114 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+#ifndef _RKNPU_MMU_H_
+#define _RKNPU_MMU_H_
+
+#include <linux/kref.h>
+#include <linux/list.h>
+#include <linux/mutex.h>
+#include <linux/spinlock.h>
+
+#include <drm/drm_mm.h>
+#include <drm/rknpu_drm.h>
+
+struct iommu_domain;
+struct pid;
+struct rknpu_bo;
+struct rknpu_device;
+struct rknpu_node;
+struct sg_table;
+
+/**
+ * struct rknpu_grace - mappings that must outlive the jobs submitted so far
+ *
+ * A job may use any address of its domain, so a mapping that user space gave up stays until all
+ * jobs that were submitted before have ended. Each job holds the grace period that was current at
+ * its submission; an older period holds the next one; so a period ends when its own jobs and all
+ * before them are gone.
+ */
+struct rknpu_grace {
+	/** @ref: the domain while current, jobs, and the period before */
+	struct kref ref;
+	/** @domain: where it belongs, not counted: jobs hold the domain by themselves */
+	struct rknpu_domain *domain;
+	/** @next: the following period, with a reference; NULL while this one is current */
+	struct rknpu_grace *next;
+	/** @zombies: mappings to remove at the end */
+	struct list_head zombies;
+};
+
+/**
+ * struct rknpu_domain - one NPU address space of 4 GiB
+ */
+struct rknpu_domain {
+	/** @ref: the space, mappings, jobs, and nodes that show it */
+	struct kref ref;
+	/** @rknpu: the device */
+	struct rknpu_device *rknpu;
+	/** @iommu: page tables */
+	struct iommu_domain *iommu;
+	/** @lock: protects @mm and the page tables; taken inside &rknpu_bo.lock */
+	struct mutex lock;
+	/** @mm: allocator of NPU addresses */
+	struct drm_mm mm;
+	/** @grace_lock: protects @grace and the zombie lists */
+	spinlock_t grace_lock;
+	/** @grace: the current period */
+	struct rknpu_grace *grace;
+};
+
+/**
+ * struct rknpu_space - the address spaces of one process
+ */
+struct rknpu_space {
+	/** @ref: files and mapping records */
+	struct kref ref;
+	/** @rknpu: the device */
+	struct rknpu_device *rknpu;
+	/** @node: entry of &rknpu_device.spaces */
+	struct list_head node;
+	/** @pid: the process, with a reference, so that its number is not used again */
+	struct pid *pid;
+	/** @lock: protects @domain and @current_id */
+	struct mutex lock;
+	/** @domain: created on first use */
+	struct rknpu_domain *domain[RKNPU_MAX_IOMMU_DOMAIN_NUM];
+	/** @current_id: what GET_IOMMU_DOMAIN_ID tells */
+	unsigned int current_id;
+};
+
+/**
+ * struct rknpu_mapping - a buffer as one process has it
+ *
+ * Exists while the process has a handle of the buffer. Protected by &rknpu_bo.lock.
+ */
+struct rknpu_mapping {
+	/** @node: entry of &rknpu_bo.mappings, later of &rknpu_grace.zombies */
+	struct list_head node;
+	/** @bo: the buffer; counted only while the mapping is a zombie */
+	struct rknpu_bo *bo;
+	/** @space: the process, with a reference */
+	struct rknpu_space *space;
+	/** @handles: handles that files of the process have of the buffer */
+	unsigned int handles;
+	/** @domain: where the buffer is mapped, with a reference; NULL: not yet */
+	struct rknpu_domain *domain;
+	/** @mm_node: the NPU addresses */
+	struct drm_mm_node mm_node;
+};
+
+struct rknpu_space *rknpu_space_get_current(struct rknpu_device *rknpu);
+void rknpu_space_put(struct rknpu_space *space);
+struct rknpu_domain *rknpu_space_get_domain(struct rknpu_space *space, unsigned int id);
+
+void rknpu_domain_put(struct rknpu_domain *domain);
+struct rknpu_grace *rknpu_domain_enter(struct rknpu_domain *domain);
+void rknpu_domain_leave(struct rknpu_grace *grace);
+
+int rknpu_mapping_map(struct rknpu_mapping *mapping, struct rknpu_domain *domain,
+		      struct sg_table *sgt, u64 size);
+void rknpu_mapping_release(struct rknpu_mapping *mapping);
+
+int rknpu_mmu_attach(struct rknpu_node *node, struct rknpu_domain *domain);
+void rknpu_mmu_detach(struct rknpu_node *node);
+
+#endif

@@ -1,0 +1,161 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * DOC: Recovery
+ *
+ * A core whose job has failed is stopped: it takes no interrupts, but may still be at work. The
+ * recovery resets it, and then ends the job: nobody is told of the end while the hardware may still
+ * write. The reset takes the registers of the core's IOMMU with it. To restore them the address
+ * space is attached anew, which concerns all cores behind that IOMMU: with one IOMMU for all, the
+ * others first run dry. Nothing new starts until then, and their jobs end well or by their own
+ * timeouts.
+ *
+ * A core that can't be reset is retired. Jobs that need it end with -ENODEV.
+ */
+#include <linux/ktime.h>
+
+#include "rknpu_device.h"
+#include "rknpu_job.h"
+#include "rknpu_mmu.h"
+#include "rknpu_sched.h"
+#include "rknpu_soc.h"
+
+static u8 cores_of(const struct rknpu_device *rknpu, const struct rknpu_node *node)
+{
+	unsigned int i;
+	u8 mask = 0;
+
+	for (i = 0; i < rknpu->num_cores; i++)
+		if (rknpu->cores[i].node == node)
+			mask |= BIT(i);
+	return mask;
+}
+
+/* Notes for the submitter and the log what the core was doing. */
+static void take_status(struct rknpu_core *core)
+{
+	struct rknpu_device *rknpu = core->rknpu;
+	u32 max = rknpu_soc_max_tasks(rknpu->soc);
+	struct rknpu_job *job = core->job;
+	struct rknpu_range *range = &job->range[core->index];
+	struct rknpu_core_status status;
+	u32 started = min(range->number, (core->chunk + 1) * max);
+
+	rknpu_core_read_status(core, &status);
+	dev_err_ratelimited(rknpu->drm.dev,
+			    "core %u: job failed: %pe; %u of %u tasks done, status %#x, raw %#x, expected %#x\n",
+			    core->index, ERR_PTR(core->error), core->chunk * max + status.tasks,
+			    range->number, status.status, status.raw, core->int_mask);
+
+	if (core->index == __ffs(job->sched.mask)) {
+		job->int_status = status.status;
+		job->finished = core->chunk * max + status.tasks;
+		job->last_task = range->first + started - 1;
+	}
+}
+
+/* Resets a stopped core and ends its part of the job. */
+static void reset_core(struct rknpu_core *core)
+{
+	struct rknpu_device *rknpu = core->rknpu;
+	struct rknpu_job *job = core->job;
+	u64 now;
+	int ret;
+
+	take_status(core);
+	ret = rknpu_core_reset(core);
+	if (ret)
+		dev_err(rknpu->drm.dev, "core %u: can't be reset (%pe), out of service\n",
+			core->index, ERR_PTR(ret));
+	rknpu_core_fault_acknowledge(core);
+
+	guard(spinlock_irqsave)(&rknpu->lock);
+
+	now = ktime_get_ns();
+	core->job = NULL;
+	rknpu_load_set(&core->load, now, false);
+	if (ret)
+		rknpu_dispatch_retire(&rknpu->dispatch, core->index);
+	job->running &= ~BIT(core->index);
+	if (!job->running) {
+		job->ended_ns = now;
+		rknpu_sched_job_end(job);
+	}
+	rknpu_job_put_atomic(job);
+}
+
+/* Takes the stopped cores of the node over, one mask at a time. */
+static u8 take_stopped(struct rknpu_device *rknpu, u8 cores)
+{
+	u8 stopped;
+
+	guard(spinlock_irqsave)(&rknpu->lock);
+
+	stopped = rknpu->recover & cores;
+	rknpu->recover &= ~stopped;
+	if (stopped)
+		rknpu->dispatch.held |= cores;
+	return stopped;
+}
+
+/* No core of the node runs a job. */
+static bool ran_dry(struct rknpu_device *rknpu, u8 cores)
+{
+	unsigned int i;
+
+	guard(spinlock_irqsave)(&rknpu->lock);
+
+	for (i = 0; i < rknpu->num_cores; i++)
+		if (cores & BIT(i) && rknpu_dispatch_busy(&rknpu->dispatch, i))
+			return false;
+	return true;
+}
+
+static void recover_node(struct rknpu_device *rknpu, unsigned int index)
+{
+	struct rknpu_node *node = rknpu->nodes[index];
+	u8 cores = cores_of(rknpu, node), all_reset = 0, reset;
+	unsigned int i;
+	int ret = 0;
+
+	while ((reset = take_stopped(rknpu, cores))) {
+		for (i = 0; i < rknpu->num_cores; i++)
+			if (reset & BIT(i))
+				reset_core(&rknpu->cores[i]);
+		all_reset |= reset;
+		/* Others may fail while they run dry: once more, then. */
+		wait_event(rknpu->idle, ran_dry(rknpu, cores));
+	}
+	if (!all_reset)
+		return;
+
+	if (node->domain)
+		ret = rknpu_mmu_attach(node, node->domain);
+	if (ret)
+		dev_err(node->dev, "can't restore the address space: %d\n", ret);
+
+	scoped_guard(spinlock_irqsave, &rknpu->lock) {
+		if (ret)
+			rknpu_dispatch_forget_space(&rknpu->dispatch, index);
+		for (i = 0; i < rknpu->num_cores; i++)
+			if (all_reset & BIT(i))
+				rknpu_dispatch_release(&rknpu->dispatch, i);
+		if (!rknpu->stopping)
+			rknpu->dispatch.held &= ~cores;
+		rknpu_sched_fail_impossible(rknpu);
+		rknpu_sched_run(rknpu);
+	}
+	wake_up(&rknpu->idle);
+}
+
+/**
+ * rknpu_recover_work() - reset stopped cores
+ * @work: &rknpu_device.recover_work
+ */
+void rknpu_recover_work(struct work_struct *work)
+{
+	struct rknpu_device *rknpu = container_of(work, struct rknpu_device, recover_work);
+	unsigned int i;
+
+	for (i = 0; i < rknpu->num_nodes; i++)
+		recover_node(rknpu, i);
+}

@@ -1,0 +1,435 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * DOC: Scheduling
+ *
+ * Everything around the dispatcher: queueing, starting, ending. A job starts in the submitting
+ * ioctl when its core is free, else in the interrupt handler of the job before; only a change of
+ * the address space takes a worker, as the IOMMU driver sleeps in it.
+ *
+ * A job ends once, in rknpu_sched_job_end(), with its result final. A core's part of a failed job
+ * ends in the recovery (rknpu_recover.c), after the core has been reset: nobody is told of the end
+ * while the hardware may still write.
+ *
+ * References of a job: the submitter's; the scheduler's from queueing to the end; one of each core
+ * in &rknpu_core.job.
+ */
+#include <linux/ktime.h>
+#include <linux/sched.h>
+
+#include <drm/rknpu_drm.h>
+
+#include "rknpu_device.h"
+#include "rknpu_drv.h"
+#include "rknpu_job.h"
+#include "rknpu_mmu.h"
+#include "rknpu_sched.h"
+#include "rknpu_soc.h"
+
+/* What a job whose owner is gone may still take */
+#define RKNPU_ORPHAN_TIMEOUT ((unsigned long)HZ / 4)
+
+static struct rknpu_job *to_job(struct rknpu_dispatch_job *sched)
+{
+	return container_of(sched, struct rknpu_job, sched);
+}
+
+/**
+ * rknpu_sched_job_end() - the result of a job is final
+ * @job: the job; no core runs it, no queue has it, error is set
+ *
+ * Context: &rknpu_device.lock held.
+ */
+void rknpu_sched_job_end(struct rknpu_job *job)
+{
+	lockdep_assert_held(&job->rknpu->lock);
+
+	job->ended = true;
+	list_del_init(&job->file_node);
+	complete_all(&job->done);
+	rknpu_job_put_atomic(job);
+}
+
+static void start_chunk(struct rknpu_core *core)
+{
+	struct rknpu_job *job = core->job;
+
+	rknpu_core_start_chunk(core, &job->range[core->index].chunks[core->chunk], job->control,
+			       job->base);
+}
+
+/* Puts a job on its cores, all at once. */
+static void start_job(struct rknpu_job *job)
+{
+	struct rknpu_device *rknpu = job->rknpu;
+	unsigned long timeout = job->timeout;
+	u64 now = ktime_get_ns();
+	unsigned int i;
+
+	if (job->orphan)
+		timeout = min(timeout, RKNPU_ORPHAN_TIMEOUT);
+
+	job->started_ns = now;
+	job->running = job->sched.mask;
+	for (i = 0; i < rknpu->num_cores; i++) {
+		struct rknpu_core *core = &rknpu->cores[i];
+
+		if (!(job->running & BIT(i)))
+			continue;
+		core->chunk = 0;
+		/* One more: the present jiffy has begun already. */
+		core->deadline = jiffies + timeout + 1;
+		if (!timer_pending(&core->timer) ||
+		    time_before(core->deadline, core->timer.expires))
+			mod_timer(&core->timer, core->deadline);
+		rknpu_load_set(&core->load, now, true);
+		start_chunk(core);
+	}
+}
+
+/**
+ * rknpu_sched_run() - start what can be started
+ * @rknpu: the device
+ *
+ * Context: &rknpu_device.lock held; needed after every change of queues or cores.
+ */
+void rknpu_sched_run(struct rknpu_device *rknpu)
+{
+	struct rknpu_dispatch_job *sched;
+	bool needs_switch;
+	unsigned int i;
+
+	lockdep_assert_held(&rknpu->lock);
+
+	while ((sched = rknpu_dispatch_next(&rknpu->dispatch, &needs_switch))) {
+		struct rknpu_job *job = to_job(sched);
+
+		for (i = 0; i < rknpu->num_cores; i++) {
+			if (!(sched->mask & BIT(i)))
+				continue;
+			kref_get(&job->ref);
+			rknpu->cores[i].job = job;
+		}
+		if (needs_switch)
+			queue_work(rknpu->wq, &rknpu->switch_work);
+		else
+			start_job(job);
+	}
+}
+
+/* Somebody who holds cores back waits for them to run dry. */
+static void wake_if_awaited(struct rknpu_device *rknpu)
+{
+	if (rknpu->dispatch.held)
+		wake_up(&rknpu->idle);
+}
+
+/* A core is done with its part of a job. */
+static void leave_core(struct rknpu_core *core, u64 now)
+{
+	struct rknpu_device *rknpu = core->rknpu;
+	struct rknpu_job *job = core->job;
+
+	core->job = NULL;
+	rknpu_load_set(&core->load, now, false);
+	rknpu_dispatch_release(&rknpu->dispatch, core->index);
+	job->running &= ~BIT(core->index);
+	if (!job->running) {
+		job->ended_ns = now;
+		rknpu_sched_job_end(job);
+	}
+	rknpu_job_put_atomic(job);
+}
+
+/**
+ * rknpu_sched_chunk_done() - the tasks that were started have ended well
+ * @core: the core, with a job
+ * @status: its interrupt status
+ *
+ * Context: interrupt handler, &rknpu_device.lock held.
+ */
+void rknpu_sched_chunk_done(struct rknpu_core *core, u32 status)
+{
+	struct rknpu_device *rknpu = core->rknpu;
+	struct rknpu_job *job = core->job;
+	struct rknpu_range *range = &job->range[core->index];
+
+	if (++core->chunk < range->num_chunks) {
+		start_chunk(core);
+		return;
+	}
+
+	if (core->index == __ffs(job->sched.mask)) {
+		job->int_status = status;
+		job->last_task = range->first + range->number - 1;
+	}
+	leave_core(core, ktime_get_ns());
+	rknpu_sched_run(rknpu);
+	wake_if_awaited(rknpu);
+}
+
+/**
+ * rknpu_sched_stop_core() - the job on a core has failed
+ * @core: the core, with a job; for a job on several cores they all stop
+ * @error: why, a negative errno
+ *
+ * Context: &rknpu_device.lock held.
+ */
+void rknpu_sched_stop_core(struct rknpu_core *core, int error)
+{
+	struct rknpu_device *rknpu = core->rknpu;
+	struct rknpu_job *job = core->job;
+	unsigned int i;
+
+	lockdep_assert_held(&rknpu->lock);
+
+	for (i = 0; i < rknpu->num_cores; i++) {
+		if (rknpu->cores[i].job != job || rknpu->recover & BIT(i))
+			continue;
+		rknpu->cores[i].error = error;
+		rknpu_dispatch_stop(&rknpu->dispatch, i);
+		rknpu->recover |= BIT(i);
+	}
+	if (!job->error)
+		job->error = error;
+	queue_work(rknpu->wq, &rknpu->recover_work);
+	wake_if_awaited(rknpu);
+}
+
+/* Ends jobs that were to run on cores whose address space could not be switched. */
+static void fail_switching(struct rknpu_device *rknpu, u8 cores, int error)
+{
+	u64 now = ktime_get_ns();
+	unsigned int i;
+
+	for (i = 0; i < rknpu->num_cores; i++) {
+		struct rknpu_core *core = &rknpu->cores[i];
+
+		if (!(cores & BIT(i)))
+			continue;
+		rknpu_dispatch_forget_space(&rknpu->dispatch, rknpu->dispatch.core[i].mmu);
+		core->job->error = error;
+		core->job->running |= BIT(i);
+	}
+	for (i = 0; i < rknpu->num_cores; i++)
+		if (cores & BIT(i))
+			leave_core(&rknpu->cores[i], now);
+}
+
+/* The next job that waits for its address space, with a reference */
+static struct rknpu_job *next_switching(struct rknpu_device *rknpu)
+{
+	unsigned int i;
+
+	guard(spinlock_irqsave)(&rknpu->lock);
+
+	for (i = 0; i < rknpu->num_cores; i++) {
+		if (rknpu->dispatch.core[i].state == RKNPU_CORE_SWITCHING) {
+			kref_get(&rknpu->cores[i].job->ref);
+			return rknpu->cores[i].job;
+		}
+	}
+	return NULL;
+}
+
+static int attach_nodes(struct rknpu_device *rknpu, u8 cores, struct rknpu_domain *domain)
+{
+	unsigned int i;
+	int ret;
+
+	for (i = 0; i < rknpu->num_cores; i++) {
+		struct rknpu_node *node = rknpu->cores[i].node;
+
+		if (!(cores & BIT(i)) || node->domain == domain)
+			continue;
+		ret = rknpu_mmu_attach(node, domain);
+		if (ret) {
+			dev_err(node->dev, "can't switch the address space: %d\n", ret);
+			return ret;
+		}
+	}
+	return 0;
+}
+
+static void rknpu_switch_work(struct work_struct *work)
+{
+	struct rknpu_device *rknpu = container_of(work, struct rknpu_device, switch_work);
+	struct rknpu_job *job;
+	int ret;
+
+	while ((job = next_switching(rknpu))) {
+		ret = attach_nodes(rknpu, job->sched.mask, job->domain);
+
+		scoped_guard(spinlock_irqsave, &rknpu->lock) {
+			if (ret) {
+				fail_switching(rknpu, job->sched.mask, ret);
+			} else {
+				rknpu_dispatch_switched(&rknpu->dispatch, job->sched.mask);
+				start_job(job);
+			}
+			rknpu_sched_run(rknpu);
+			wake_if_awaited(rknpu);
+		}
+		rknpu_job_put(job);
+	}
+}
+
+/**
+ * rknpu_sched_fail_impossible() - end jobs that no core in service can run
+ * @rknpu: the device
+ *
+ * Context: &rknpu_device.lock held.
+ */
+void rknpu_sched_fail_impossible(struct rknpu_device *rknpu)
+{
+	struct rknpu_dispatch_job *sched;
+
+	while ((sched = rknpu_dispatch_impossible(&rknpu->dispatch))) {
+		to_job(sched)->error = -ENODEV;
+		rknpu_sched_job_end(to_job(sched));
+	}
+}
+
+/**
+ * rknpu_sched_queue() - hand a job over
+ * @file: its owner
+ * @job: the job, not queued yet
+ *
+ * Return: 0, or -ENODEV when the device is going or its cores are out of service.
+ */
+int rknpu_sched_queue(struct rknpu_file *file, struct rknpu_job *job)
+{
+	struct rknpu_device *rknpu = file->rknpu;
+	struct rknpu_dispatch_job *sched = &job->sched;
+	u8 usable;
+
+	guard(spinlock_irqsave)(&rknpu->lock);
+
+	usable = rknpu_dispatch_usable(&rknpu->dispatch);
+	if (rknpu->stopping || !(sched->wanted & usable) ||
+	    (!sched->any && sched->wanted & ~usable))
+		return -ENODEV;
+
+	kref_get(&job->ref);
+	list_add_tail(&job->file_node, &file->jobs);
+	rknpu_dispatch_add(&rknpu->dispatch, sched);
+	rknpu_sched_run(rknpu);
+	return 0;
+}
+
+/* Ends a waiting job at once; a running one soon. */
+static void abandon(struct rknpu_job *job)
+{
+	struct rknpu_device *rknpu = job->rknpu;
+	unsigned int i;
+
+	if (job->ended)
+		return;
+	if (!list_empty(&job->sched.node)) {
+		rknpu_dispatch_remove(&rknpu->dispatch, &job->sched);
+		job->error = -ECANCELED;
+		rknpu_sched_job_end(job);
+		rknpu_sched_run(rknpu);
+		return;
+	}
+
+	job->orphan = true;
+	for (i = 0; i < rknpu->num_cores; i++) {
+		struct rknpu_core *core = &rknpu->cores[i];
+		unsigned long limit = jiffies + RKNPU_ORPHAN_TIMEOUT;
+
+		if (core->job != job || !(job->running & BIT(i)) ||
+		    time_before(core->deadline, limit))
+			continue;
+		core->deadline = limit;
+		mod_timer(&core->timer, limit);
+	}
+}
+
+/**
+ * rknpu_sched_abandon() - nobody waits for a job any more
+ * @job: a queued job
+ */
+void rknpu_sched_abandon(struct rknpu_job *job)
+{
+	guard(spinlock_irqsave)(&job->rknpu->lock);
+	abandon(job);
+}
+
+/**
+ * rknpu_sched_close() - abandon all jobs of a file
+ * @file: the file that is being closed
+ */
+void rknpu_sched_close(struct rknpu_file *file)
+{
+	struct rknpu_job *job, *tmp;
+
+	guard(spinlock_irqsave)(&file->rknpu->lock);
+
+	list_for_each_entry_safe(job, tmp, &file->jobs, file_node) {
+		list_del_init(&job->file_node);
+		abandon(job);
+	}
+}
+
+/**
+ * rknpu_sched_init() - get ready for jobs
+ * @rknpu: the device, with its cores
+ *
+ * Return: 0 or -ENOMEM.
+ */
+int rknpu_sched_init(struct rknpu_device *rknpu)
+{
+	u8 mmu_of_core[RKNPU_DISPATCH_MAX_CORES];
+	unsigned int i, n;
+
+	for (i = 0; i < rknpu->num_cores; i++)
+		for (n = 0; n < rknpu->num_nodes; n++)
+			if (rknpu->cores[i].node == rknpu->nodes[n])
+				mmu_of_core[i] = n;
+
+	spin_lock_init(&rknpu->lock);
+	rknpu_dispatch_init(&rknpu->dispatch, rknpu->num_cores, mmu_of_core);
+	init_waitqueue_head(&rknpu->idle);
+	init_llist_head(&rknpu->reap);
+	INIT_WORK(&rknpu->switch_work, rknpu_switch_work);
+	INIT_WORK(&rknpu->recover_work, rknpu_recover_work);
+	INIT_WORK(&rknpu->reap_work, rknpu_job_reap);
+	rknpu->wq = alloc_ordered_workqueue("rknpu", WQ_HIGHPRI | WQ_MEM_RECLAIM);
+	return rknpu->wq ? 0 : -ENOMEM;
+}
+
+/* No core has a job. */
+static bool quiet(struct rknpu_device *rknpu)
+{
+	guard(spinlock_irqsave)(&rknpu->lock);
+	return !rknpu_dispatch_working(&rknpu->dispatch, BIT(rknpu->num_cores) - 1);
+}
+
+/**
+ * rknpu_sched_stop() - end all jobs, accept no more, and wait until the cores are quiet
+ * @rknpu: the device
+ */
+void rknpu_sched_stop(struct rknpu_device *rknpu)
+{
+	struct rknpu_job *job, *tmp;
+	unsigned int i;
+
+	scoped_guard(spinlock_irqsave, &rknpu->lock) {
+		rknpu->stopping = true;
+		/* From now on whoever frees a core wakes us. */
+		rknpu->dispatch.held = BIT(rknpu->num_cores) - 1;
+		for (i = 0; i < RKNPU_NUM_QUEUES; i++) {
+			list_for_each_entry_safe(job, tmp, &rknpu->dispatch.queue[i], sched.node) {
+				rknpu_dispatch_remove(&rknpu->dispatch, &job->sched);
+				job->error = -ENODEV;
+				rknpu_sched_job_end(job);
+			}
+		}
+		for (i = 0; i < rknpu->num_cores; i++)
+			if (rknpu->cores[i].job)
+				abandon(rknpu->cores[i].job);
+	}
+
+	wait_event(rknpu->idle, quiet(rknpu));
+	drain_workqueue(rknpu->wq);
+}
