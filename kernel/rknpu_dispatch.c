@@ -22,12 +22,10 @@
  * IOMMU: neither starvation nor deadlock is possible. "Any core" is decided at the moment a core is
  * free, not on arrival.
  */
-#include "rknpu_dispatch.h"
-
-#ifdef __KERNEL__
-#include <linux/bits.h>
 #include <linux/bitops.h>
-#endif
+#include <linux/bits.h>
+
+#include "rknpu_dispatch.h"
 
 static struct list_head *queue_of(struct rknpu_dispatch *d, const struct rknpu_dispatch_job *job)
 {
@@ -83,10 +81,9 @@ void rknpu_dispatch_add(struct rknpu_dispatch *d, struct rknpu_dispatch_job *job
 
 /**
  * rknpu_dispatch_remove() - take a waiting job out of its queue
- * @d: the dispatcher
  * @job: a job that has been added and not been returned by rknpu_dispatch_next()
  */
-void rknpu_dispatch_remove(struct rknpu_dispatch *d, struct rknpu_dispatch_job *job)
+void rknpu_dispatch_remove(struct rknpu_dispatch_job *job)
 {
 	list_del_init(&job->node);
 }

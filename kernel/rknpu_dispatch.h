@@ -98,7 +98,7 @@ static inline bool rknpu_dispatch_busy(const struct rknpu_dispatch *d, unsigned 
 
 void rknpu_dispatch_init(struct rknpu_dispatch *d, unsigned int num_cores, const u8 *mmu_of_core);
 void rknpu_dispatch_add(struct rknpu_dispatch *d, struct rknpu_dispatch_job *job);
-void rknpu_dispatch_remove(struct rknpu_dispatch *d, struct rknpu_dispatch_job *job);
+void rknpu_dispatch_remove(struct rknpu_dispatch_job *job);
 struct rknpu_dispatch_job *rknpu_dispatch_next(struct rknpu_dispatch *d, bool *needs_switch);
 void rknpu_dispatch_switched(struct rknpu_dispatch *d, u8 cores);
 void rknpu_dispatch_forget_space(struct rknpu_dispatch *d, unsigned int mmu);

@@ -325,7 +325,7 @@ static void abandon(struct rknpu_job *job)
 	if (job->ended)
 		return;
 	if (!list_empty(&job->sched.node)) {
-		rknpu_dispatch_remove(&rknpu->dispatch, &job->sched);
+		rknpu_dispatch_remove(&job->sched);
 		job->error = -ECANCELED;
 		rknpu_sched_job_end(job);
 		rknpu_sched_run(rknpu);
@@ -420,7 +420,7 @@ void rknpu_sched_stop(struct rknpu_device *rknpu)
 		rknpu->dispatch.held = BIT(rknpu->num_cores) - 1;
 		for (i = 0; i < RKNPU_NUM_QUEUES; i++) {
 			list_for_each_entry_safe(job, tmp, &rknpu->dispatch.queue[i], sched.node) {
-				rknpu_dispatch_remove(&rknpu->dispatch, &job->sched);
+				rknpu_dispatch_remove(&job->sched);
 				job->error = -ENODEV;
 				rknpu_sched_job_end(job);
 			}
