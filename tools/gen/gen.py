@@ -167,7 +167,7 @@ MODEL_HEAD = """\
 
 #include <cstdint>
 
-namespace vnpu::reg {
+namespace npu::reg {
 
 // A field: where it lies, and how a report names it.
 struct Field {
@@ -206,7 +206,7 @@ def model(blocks):
                        f'"{block}.{r.name}"}},')
         out.append("};")
         out.append(f"}} // namespace {low}\n")
-    out.append("} // namespace vnpu::reg")
+    out.append("} // namespace npu::reg")
     return "\n".join(out) + "\n"
 
 

@@ -5,7 +5,7 @@
 
 #include <cstdint>
 
-namespace vnpu::reg {
+namespace npu::reg {
 
 // A field: where it lies, and how a report names it.
 struct Field {
@@ -1468,4 +1468,4 @@ inline constexpr Info table[] = {
 };
 } // namespace mmu
 
-} // namespace vnpu::reg
+} // namespace npu::reg

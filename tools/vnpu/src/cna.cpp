@@ -1,0 +1,148 @@
+// SPDX-License-Identifier: MIT
+//
+// Registers of CNA and CORE -> ConvPlan.
+#include "cna.hpp"
+
+#include "limits.hpp"
+
+namespace npu {
+namespace {
+
+namespace r = reg::cna;
+namespace k = reg::core;
+
+constexpr std::uint32_t kDirect = 0, kDepthwise = 3;
+
+void decode_mode(const RegView& cna, const RegView& core, ConvPlan& plan, Checks& checks) {
+    const std::uint32_t mode = cna[r::CONV_CON1::CONV_MODE];
+    checks.require(mode == kDirect || mode == kDepthwise, r::CONV_CON1::CONV_MODE, mode, "reserved mode");
+    plan.depthwise = mode == kDepthwise;
+    checks.require(core[k::MISC_CFG::DW_EN] == plan.depthwise, k::MISC_CFG::DW_EN, core[k::MISC_CFG::DW_EN],
+                   "CNA and CORE disagree about depthwise");
+
+    const std::uint32_t proc = cna[r::CONV_CON1::PROC_PRECISION];
+    plan.precision = static_cast<Precision>(proc);
+    checks.require(plan.precision == Precision::Int8 || plan.precision == Precision::Fp16, r::CONV_CON1::PROC_PRECISION,
+                   proc, "only int8 (0) and fp16 (2) are modelled");
+    checks.require(cna[r::CONV_CON1::IN_PRECISION] == proc, r::CONV_CON1::IN_PRECISION, cna[r::CONV_CON1::IN_PRECISION],
+                   "differs from PROC_PRECISION");
+    checks.require(core[k::MISC_CFG::PROC_PRECISION] == proc, k::MISC_CFG::PROC_PRECISION,
+                   core[k::MISC_CFG::PROC_PRECISION], "differs from that of CNA");
+
+    for (const reg::Field* f :
+         {&r::CONV_CON1::DECONV, &r::CONV_CON2::UNDOCUMENTED_31_24, &r::CONV_CON2::KERNEL_GROUP,
+          &r::CONV_CON2::CSC_WO_EN, &r::CONV_CON2::CSC_DO_EN, &r::CONV_CON2::CMD_FIFO_SRST, &r::CONV_CON3::NN_MODE,
+          &r::FC_CON0::FC_SKIP_EN, &r::DCOMP_CTRL::DECOMP_CONTROL, &r::REG_118C::VALUE})
+        checks.require(cna[*f] == 0, *f, cna[*f], "not modelled");
+    checks.require(cna[r::DATA_SIZE3::SURF_MODE] < 2, r::DATA_SIZE3::SURF_MODE, cna[r::DATA_SIZE3::SURF_MODE],
+                   "series of surfaces are not modelled");
+    checks.require(core[k::REG_3030::VALUE] == 0, k::REG_3030::VALUE, core[k::REG_3030::VALUE], "unknown register");
+}
+
+void decode_input(const RegView& cna, std::uint32_t dma_base, ConvPlan& plan, Checks& checks) {
+    plan.width = cna[r::FC_DATA_SIZE0::DMA_WIDTH];
+    plan.height = cna[r::FC_DATA_SIZE0::DMA_HEIGHT];
+    plan.channels = cna[r::FC_DATA_SIZE1::DMA_CHANNEL];
+    checks.require(plan.width > 0, r::FC_DATA_SIZE0::DMA_WIDTH, plan.width, "no input");
+    checks.require(plan.height > 0, r::FC_DATA_SIZE0::DMA_HEIGHT, plan.height, "no input");
+    checks.require(cna[r::DATA_SIZE0::DATAIN_WIDTH] == plan.width, r::DATA_SIZE0::DATAIN_WIDTH,
+                   cna[r::DATA_SIZE0::DATAIN_WIDTH], "differs from DMA_WIDTH");
+    checks.require(cna[r::DATA_SIZE0::DATAIN_HEIGHT] == plan.height, r::DATA_SIZE0::DATAIN_HEIGHT,
+                   cna[r::DATA_SIZE0::DATAIN_HEIGHT], "differs from DMA_HEIGHT");
+    checks.require(cna[r::DATA_SIZE1::DATAIN_CHANNEL] == plan.channels, r::DATA_SIZE1::DATAIN_CHANNEL,
+                   cna[r::DATA_SIZE1::DATAIN_CHANNEL], "differs from DMA_CHANNEL");
+    checks.require(plan.channels > 0 && plan.channels % channels_per_atom(plan.precision) == 0,
+                   r::FC_DATA_SIZE1::DMA_CHANNEL, plan.channels, "not a multiple of an atom's channels");
+    if (std::uint64_t{plan.width} * plan.height * plan.channels > limits::kMapElements)
+        checks.refuse("the input map is larger than this model's limit");
+
+    plan.feature_addr = cna.raw(r::FEATURE_DATA_ADDR::offset) + dma_base;
+    plan.rows_per_line = cna[r::CONV_CON1::GROUP_LINE_OFF] ? 1 : 4;
+    plan.line_stride = cna[r::DMA_CON1::LINE_STRIDE];
+    plan.surface_pitch = std::int64_t{plan.width} * plan.rows_per_line + std::int64_t{cna.s(r::DMA_CON2::SURF_STRIDE)};
+
+    const std::uint32_t argb = cna[r::CONV_CON1::ARGB_IN];
+    const bool packed = cna[r::CONV_CON1::NONALIGN_DMA] != 0;
+    checks.require(argb == 0 || (argb >= 8 && argb <= 11), r::CONV_CON1::ARGB_IN, argb, "unknown pixel input");
+    checks.require(packed == (argb != 0), r::CONV_CON1::NONALIGN_DMA, packed, "goes with ARGB_IN only");
+    plan.pixel_channels = argb >= 8 ? argb - 7 : 0;
+    checks.require(!packed || plan.rows_per_line == 1, r::CONV_CON1::GROUP_LINE_OFF, 0, "must be 1 with ARGB_IN");
+    plan.pad_bits = cna.raw(r::PAD_CON1::offset);
+}
+
+void decode_converter(const RegView& cna, ConvPlan& plan, Checks& checks) {
+    plan.cvt_on = cna[r::CVT_CON0::CVT_BYPASS] == 0;
+    if (!plan.cvt_on)
+        return;
+    checks.require(plan.precision == Precision::Int8, r::CVT_CON0::CVT_BYPASS, 0,
+                   "the input converter is modelled for int8 only");
+    plan.cvt_signed = cna[r::CVT_CON0::DATA_SIGN] != 0;
+    plan.cvt_add_first = cna[r::CVT_CON0::CVT_TYPE] != 0;
+    plan.cvt_ties = cna[r::CVT_CON0::ROUND_TYPE] ? Ties::Up : Ties::Even;
+    plan.cvt = {{{cna.s(r::CVT_CON1::CVT_SCALE0), cna.s(r::CVT_CON1::CVT_OFFSET0), cna[r::CVT_CON0::CVT_TRUNCATE_0]},
+                 {cna.s(r::CVT_CON2::CVT_SCALE1), cna.s(r::CVT_CON2::CVT_OFFSET1), cna[r::CVT_CON0::CVT_TRUNCATE_1]},
+                 {cna.s(r::CVT_CON3::CVT_SCALE2), cna.s(r::CVT_CON3::CVT_OFFSET2), cna[r::CVT_CON0::CVT_TRUNCATE_2]},
+                 {cna.s(r::CVT_CON4::CVT_SCALE3), cna.s(r::CVT_CON4::CVT_OFFSET3), cna[r::CVT_CON0::CVT_TRUNCATE_3]}}};
+    const std::uint32_t used = (1u << (plan.pixel_channels ? plan.pixel_channels : kAtom)) - 1;
+    const std::uint32_t enabled = cna[r::CVT_CON5::PER_CHANNEL_CVT_EN];
+    checks.require((enabled & used) == used, r::CVT_CON5::PER_CHANNEL_CVT_EN, enabled,
+                   "a converter that leaves out some of the lanes is not modelled");
+}
+
+void decode_kernel(const RegView& cna, std::uint32_t dma_base, ConvPlan& plan, Checks& checks) {
+    plan.kernel_w = cna[r::WEIGHT_SIZE2::WEIGHT_WIDTH];
+    plan.kernel_h = cna[r::WEIGHT_SIZE2::WEIGHT_HEIGHT];
+    plan.kernels = cna[r::WEIGHT_SIZE2::WEIGHT_KERNELS];
+    checks.require(plan.kernel_w > 0, r::WEIGHT_SIZE2::WEIGHT_WIDTH, 0, "no kernel");
+    checks.require(plan.kernel_h > 0, r::WEIGHT_SIZE2::WEIGHT_HEIGHT, 0, "no kernel");
+    checks.require(plan.kernels > 0, r::WEIGHT_SIZE2::WEIGHT_KERNELS, 0, "no kernel");
+    checks.require(!plan.depthwise || plan.kernels == 1, r::WEIGHT_SIZE2::WEIGHT_KERNELS, plan.kernels,
+                   "must be 1 for depthwise");
+    checks.require(cna[r::WEIGHT_SIZE1::WEIGHT_BYTES_PER_KERNEL] == plan.window() * element_bytes(plan.precision),
+                   r::WEIGHT_SIZE1::WEIGHT_BYTES_PER_KERNEL, cna[r::WEIGHT_SIZE1::WEIGHT_BYTES_PER_KERNEL],
+                   "is not width * height * channels of a kernel");
+    checks.require(cna[r::WEIGHT_SIZE0::WEIGHT_BYTES] == plan.weight_bytes(), r::WEIGHT_SIZE0::WEIGHT_BYTES,
+                   cna[r::WEIGHT_SIZE0::WEIGHT_BYTES], "is not the size of all kernels");
+    plan.weight_addr = cna.raw(r::DCOMP_ADDR0::offset) + dma_base;
+
+    plan.stride_x = cna[r::CONV_CON3::CONV_X_STRIDE];
+    plan.stride_y = cna[r::CONV_CON3::CONV_Y_STRIDE];
+    checks.require(plan.stride_x > 0, r::CONV_CON3::CONV_X_STRIDE, 0, "a stride of 0");
+    checks.require(plan.stride_y > 0, r::CONV_CON3::CONV_Y_STRIDE, 0, "a stride of 0");
+    plan.dilation_x = cna[r::CONV_CON3::ATROUS_X_DILATION] + 1;
+    plan.dilation_y = cna[r::CONV_CON3::ATROUS_Y_DILATION] + 1;
+    plan.pad_left = cna[r::PAD_CON0::PAD_LEFT];
+    plan.pad_top = cna[r::PAD_CON0::PAD_TOP];
+}
+
+} // namespace
+
+std::uint64_t ConvPlan::mac_cycles() const {
+    const std::uint64_t channel_steps = (channels + 31) / 32;
+    const unsigned lanes = precision == Precision::Int8 ? 32 : 16;
+    return outputs() * taps() * channel_steps * ((kernels + lanes - 1) / lanes);
+}
+
+ConvPlan decode_conv(const TaskRegisters& registers, Checks& checks) {
+    const RegView &cna = registers.cna, &core = registers.core;
+    ConvPlan plan;
+    decode_mode(cna, core, plan, checks);
+    decode_input(cna, registers.dma_base, plan, checks);
+    decode_converter(cna, plan, checks);
+    decode_kernel(cna, registers.dma_base, plan, checks);
+
+    plan.out_w = core[k::DATAOUT_SIZE_0::DATAOUT_WIDTH] + 1;
+    plan.out_h = core[k::DATAOUT_SIZE_0::DATAOUT_HEIGHT] + 1;
+    if (cna[r::DATA_SIZE2::DATAOUT_WIDTH] != plan.out_w || cna[r::DATA_SIZE3::DATAOUT_ATOMICS] != plan.outputs())
+        checks.note("output size of CNA (DATA_SIZE2, DATA_SIZE3) differs from that of CORE, which counts");
+    plan.feature_sum = core[k::MISC_CFG::QD_EN] != 0;
+    plan.truncate = core[k::CLIP_TRUNCATE::CLIP_TRUNCATE];
+    plan.truncate_ties = core[k::CLIP_TRUNCATE::ROUND_TYPE] ? Ties::Up : Ties::Even;
+
+    if (plan.window() * plan.kernels > limits::kMapElements || plan.outputs() > limits::kMapElements ||
+        plan.outputs() * plan.window() * plan.kernels > limits::kMacs)
+        checks.refuse("the convolution is larger than this model's limit");
+    return plan;
+}
+
+} // namespace npu

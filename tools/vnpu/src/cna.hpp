@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <vector>
+
+#include "dma.hpp"
+#include "numeric.hpp"
+#include "precision.hpp"
+#include "task.hpp"
+
+namespace npu {
+
+// Input converter of one lane (a channel modulo 4).
+struct CvtLane {
+    std::int32_t scale, offset;
+    unsigned truncate;
+};
+
+// What CNA and CORE are to do: decoded registers, in natural units (nothing minus 1).
+struct ConvPlan {
+    Precision precision = Precision::Int8;
+    bool depthwise = false;
+
+    // Input map and where it lies.
+    std::uint32_t width = 0, height = 0, channels = 0; // channels as stored, a multiple of an atom's
+    std::uint32_t feature_addr = 0;
+    std::uint32_t pixel_channels = 0; // packed pixels of 1..4 channels; 0: planar
+    std::uint32_t rows_per_line = 4;  // rows that one line stride spans
+    std::int64_t line_stride = 0;     // atoms, or pixels of packed input
+    std::int64_t surface_pitch = 0;   // atoms
+    bool cvt_on = false, cvt_signed = true, cvt_add_first = false;
+    Ties cvt_ties = Ties::Even;
+    std::array<CvtLane, 4> cvt{};
+    std::uint32_t pad_bits = 0; // stored form of the pad value, after the converter
+
+    std::uint32_t kernel_w = 0, kernel_h = 0, stride_x = 1, stride_y = 1, dilation_x = 1, dilation_y = 1;
+    std::uint32_t pad_left = 0, pad_top = 0;
+
+    std::uint32_t weight_addr = 0, kernels = 0; // kernels: 1 for depthwise
+
+    std::uint32_t out_w = 0, out_h = 0;
+    bool feature_sum = false; // also sum the features, for the DPU's CPEND term
+    unsigned truncate = 0;
+    Ties truncate_ties = Ties::Even;
+
+    std::uint64_t taps() const { return std::uint64_t{kernel_w} * kernel_h; }
+    std::uint64_t window() const { return taps() * channels; } // elements that one output reads
+    std::uint64_t outputs() const { return std::uint64_t{out_w} * out_h; }
+    std::uint64_t feature_bytes() const {
+        return std::uint64_t{width} * height * (pixel_channels ? pixel_channels : channels) * element_bytes(precision);
+    }
+    std::uint64_t weight_bytes() const { return window() * kernels * element_bytes(precision); }
+    std::uint64_t mac_cycles() const;
+};
+
+ConvPlan decode_conv(const TaskRegisters& registers, Checks& checks);
+
+/*
+ * Input map in the form that the MAC array reads: [y][x][channel], T is int16_t for integer formats and float for the
+ * others. The pad value stands for everything outside.
+ */
+template <class T>
+struct FeatureMap {
+    std::vector<T> data;
+    T pad{};
+};
+
+template <class T>
+DmaResult load_features(Dma& dma, const ConvPlan& plan, FeatureMap<T>& map);
+
+// Weights as [kernel][tap][channel], or [tap][channel] for depthwise.
+template <class T>
+DmaResult load_weights(Dma& dma, const ConvPlan& plan, std::vector<T>& weights);
+
+// Windows of output pixels [first, first + count) as rows of [tap][channel], each `pitch` elements long; what lies
+// behind the window in a row is left alone.
+template <class T>
+void gather_windows(const ConvPlan& plan, const FeatureMap<T>& map, std::uint64_t first, std::uint64_t count,
+                    std::uint64_t pitch, T* rows);
+
+} // namespace npu

@@ -1,0 +1,222 @@
+// SPDX-License-Identifier: MIT
+//
+// What CNA reads: feature maps and weights; and the order in which its sequence controller feeds the MAC array.
+#include <algorithm>
+#include <cstring>
+#include <type_traits>
+
+#include "cna.hpp"
+
+namespace npu {
+namespace {
+
+std::uint16_t get16(const std::uint8_t* p) {
+    return static_cast<std::uint16_t>(p[0] | p[1] << 8);
+}
+
+// Stored elements -> numbers, without the input converter.
+void widen(const std::uint8_t* from, std::size_t count, std::int16_t* to) {
+    for (std::size_t i = 0; i < count; ++i)
+        to[i] = static_cast<std::int8_t>(from[i]);
+}
+
+void widen(const std::uint8_t* from, std::size_t count, float* to) {
+    for (std::size_t i = 0; i < count; ++i)
+        to[i] = half_to_float(get16(from + 2 * i));
+}
+
+// The input converter as a table for each lane.
+class Converter {
+  public:
+    explicit Converter(const ConvPlan& plan) {
+        if (!plan.cvt_on)
+            return;
+        for (unsigned lane = 0; lane < 4; ++lane)
+            for (unsigned byte = 0; byte < 256; ++byte)
+                table_[lane][byte] = convert(plan, plan.cvt[lane], byte);
+    }
+    std::int16_t operator()(unsigned channel, std::uint8_t stored) const { return table_[channel % 4][stored]; }
+
+  private:
+    static std::int16_t convert(const ConvPlan& plan, const CvtLane& lane, unsigned byte) {
+        const std::int64_t x = plan.cvt_signed ? static_cast<std::int8_t>(byte) : static_cast<std::int64_t>(byte);
+        const std::int64_t v = plan.cvt_add_first
+                                   ? multiply_shift(x + lane.offset, lane.scale, lane.truncate, plan.cvt_ties)
+                                   : multiply_shift(x, lane.scale, lane.truncate, plan.cvt_ties) + lane.offset;
+        return saturate<std::int8_t>(v);
+    }
+    std::int16_t table_[4][256];
+};
+
+// Joins reads that follow each other in memory as well as in the buffer.
+class RunReader {
+  public:
+    explicit RunReader(Dma& dma) : dma_(dma) {}
+    void add(std::int64_t addr, std::uint8_t* to, std::size_t len) {
+        if (len_ > 0 && to_ + len_ == to &&
+            addr_ + static_cast<std::uint32_t>(len_) == static_cast<std::uint32_t>(addr)) {
+            len_ += len;
+            return;
+        }
+        flush();
+        addr_ = static_cast<std::uint32_t>(addr);
+        to_ = to;
+        len_ = len;
+    }
+    DmaResult flush() {
+        if (result_ == DmaResult::Ok && len_ > 0)
+            result_ = dma_.read(addr_, to_, len_);
+        len_ = 0;
+        return result_;
+    }
+
+  private:
+    Dma& dma_;
+    DmaResult result_ = DmaResult::Ok;
+    std::uint32_t addr_ = 0;
+    std::uint8_t* to_ = nullptr;
+    std::size_t len_ = 0;
+};
+
+template <class T>
+DmaResult load_planar(Dma& dma, const ConvPlan& plan, FeatureMap<T>& map) {
+    const std::size_t w = plan.width, h = plan.height, c2 = channels_per_atom(plan.precision);
+    const std::size_t surfaces = plan.channels / c2;
+    // Atoms in the order of memory: of a one-column map with interleaved surfaces, pixel by pixel.
+    const bool by_pixel = w == 1 && plan.surface_pitch == 1;
+    const std::size_t surface_step = by_pixel ? 1 : w * h, row_step = by_pixel ? surfaces : w;
+    std::vector<std::uint8_t> raw(surfaces * w * h * kAtom);
+    RunReader reader(dma);
+    const auto read_row = [&](std::size_t s, std::size_t y) {
+        const auto line = static_cast<std::int64_t>(y / plan.rows_per_line);
+        const auto in_line = static_cast<std::int64_t>(y % plan.rows_per_line * w);
+        const std::int64_t atom = static_cast<std::int64_t>(s) * plan.surface_pitch + line * plan.line_stride + in_line;
+        reader.add(plan.feature_addr + atom * kAtom, raw.data() + (s * surface_step + y * row_step) * kAtom, w * kAtom);
+    };
+    if (by_pixel)
+        for (std::size_t y = 0; y < h; ++y)
+            for (std::size_t s = 0; s < surfaces; ++s)
+                read_row(s, y);
+    else
+        for (std::size_t s = 0; s < surfaces; ++s)
+            for (std::size_t y = 0; y < h; ++y)
+                read_row(s, y);
+    if (const DmaResult result = reader.flush(); result != DmaResult::Ok)
+        return result;
+
+    const Converter convert(plan);
+    map.data.resize(w * h * plan.channels);
+    for (std::size_t s = 0; s < surfaces; ++s)
+        for (std::size_t y = 0; y < h; ++y)
+            for (std::size_t x = 0; x < w; ++x) {
+                const std::uint8_t* atom = raw.data() + (s * surface_step + y * row_step + x) * kAtom;
+                T* to = map.data.data() + (y * w + x) * plan.channels + s * c2;
+                if (std::is_same_v<T, std::int16_t> && plan.cvt_on)
+                    for (unsigned c = 0; c < c2; ++c)
+                        to[c] = convert(c, atom[c]);
+                else
+                    widen(atom, c2, to);
+            }
+    return DmaResult::Ok;
+}
+
+template <class T>
+DmaResult load_pixels(Dma& dma, const ConvPlan& plan, FeatureMap<T>& map) {
+    const std::size_t w = plan.width, h = plan.height, n = plan.pixel_channels, bytes = element_bytes(plan.precision);
+    std::vector<std::uint8_t> raw(w * h * n * bytes);
+    RunReader reader(dma);
+    for (std::size_t y = 0; y < h; ++y)
+        reader.add(plan.feature_addr + static_cast<std::int64_t>(y * n * bytes) * plan.line_stride,
+                   raw.data() + y * w * n * bytes, w * n * bytes);
+    if (const DmaResult result = reader.flush(); result != DmaResult::Ok)
+        return result;
+
+    const Converter convert(plan);
+    map.data.assign(w * h * plan.channels, T{}); // channels that the pixels don't have are 0
+    for (std::size_t p = 0; p < w * h; ++p) {
+        const std::uint8_t* pixel = raw.data() + p * n * bytes;
+        T* to = map.data.data() + p * plan.channels;
+        if (std::is_same_v<T, std::int16_t> && plan.cvt_on)
+            for (unsigned c = 0; c < n; ++c)
+                to[c] = convert(c, pixel[c]);
+        else
+            widen(pixel, n, to);
+    }
+    return DmaResult::Ok;
+}
+
+} // namespace
+
+template <class T>
+DmaResult load_features(Dma& dma, const ConvPlan& plan, FeatureMap<T>& map) {
+    const std::uint8_t pad[2] = {static_cast<std::uint8_t>(plan.pad_bits),
+                                 static_cast<std::uint8_t>(plan.pad_bits >> 8)};
+    widen(pad, 1, &map.pad);
+    return plan.pixel_channels ? load_pixels(dma, plan, map) : load_planar(dma, plan, map);
+}
+
+template <class T>
+DmaResult load_weights(Dma& dma, const ConvPlan& plan, std::vector<T>& weights) {
+    const std::size_t bytes = element_bytes(plan.precision), channels = plan.channels, taps = plan.taps();
+    std::vector<std::uint8_t> raw(plan.weight_bytes());
+    if (const DmaResult result = dma.read(plan.weight_addr, raw.data(), raw.size()); result != DmaResult::Ok)
+        return result;
+
+    // Stored in groups of kernels, each in groups of channels, each tap by tap. Depthwise has one kernel, and fp16
+    // depthwise one group of channels.
+    const bool int8 = plan.precision == Precision::Int8;
+    const std::size_t kernel_group = int8 ? 32 : 16;
+    const std::size_t channel_group = !plan.depthwise ? 32 : int8 ? 64 : channels;
+    weights.resize(plan.kernels * taps * channels);
+    const std::uint8_t* from = raw.data();
+    for (std::size_t k0 = 0; k0 < plan.kernels; k0 += kernel_group)
+        for (std::size_t c0 = 0; c0 < channels; c0 += channel_group) {
+            const std::size_t k1 = std::min<std::size_t>(k0 + kernel_group, plan.kernels);
+            const std::size_t run = std::min(channel_group, channels - c0);
+            for (std::size_t tap = 0; tap < taps; ++tap)
+                for (std::size_t k = k0; k < k1; ++k) {
+                    widen(from, run, weights.data() + (k * taps + tap) * channels + c0);
+                    from += run * bytes;
+                }
+        }
+    return DmaResult::Ok;
+}
+
+template <class T>
+void gather_windows(const ConvPlan& plan, const FeatureMap<T>& map, std::uint64_t first, std::uint64_t count,
+                    std::uint64_t pitch, T* rows) {
+    const std::size_t channels = plan.channels;
+    for (std::uint64_t p = first; p < first + count; ++p, rows += pitch) {
+        const std::int64_t y0 = static_cast<std::int64_t>(p / plan.out_w * plan.stride_y) - plan.pad_top;
+        const std::int64_t x0 = static_cast<std::int64_t>(p % plan.out_w * plan.stride_x) - plan.pad_left;
+        T* to = rows;
+        for (std::uint32_t ky = 0; ky < plan.kernel_h; ++ky) {
+            const std::int64_t y = y0 + std::int64_t{ky} * plan.dilation_y;
+            const bool row_inside = y >= 0 && y < plan.height;
+            const T* row = map.data.data() + (row_inside ? y : 0) * plan.width * channels;
+            if (row_inside && plan.dilation_x == 1 && x0 >= 0 && x0 + plan.kernel_w <= plan.width) {
+                std::memcpy(to, row + static_cast<std::size_t>(x0) * channels, plan.kernel_w * channels * sizeof(T));
+                to += plan.kernel_w * channels;
+                continue;
+            }
+            for (std::uint32_t kx = 0; kx < plan.kernel_w; ++kx, to += channels) {
+                const std::int64_t x = x0 + std::int64_t{kx} * plan.dilation_x;
+                if (row_inside && x >= 0 && x < plan.width)
+                    std::memcpy(to, row + static_cast<std::size_t>(x) * channels, channels * sizeof(T));
+                else
+                    std::fill_n(to, channels, map.pad);
+            }
+        }
+    }
+}
+
+template DmaResult load_features(Dma&, const ConvPlan&, FeatureMap<std::int16_t>&);
+template DmaResult load_features(Dma&, const ConvPlan&, FeatureMap<float>&);
+template DmaResult load_weights(Dma&, const ConvPlan&, std::vector<std::int16_t>&);
+template DmaResult load_weights(Dma&, const ConvPlan&, std::vector<float>&);
+template void gather_windows(const ConvPlan&, const FeatureMap<std::int16_t>&, std::uint64_t, std::uint64_t,
+                             std::uint64_t, std::int16_t*);
+template void gather_windows(const ConvPlan&, const FeatureMap<float>&, std::uint64_t, std::uint64_t, std::uint64_t,
+                             float*);
+
+} // namespace npu

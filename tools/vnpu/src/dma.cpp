@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: MIT
+#include "dma.hpp"
+
+#include <algorithm>
+#include <utility>
+
+namespace npu {
+namespace {
+
+constexpr std::size_t kPage = 4096;
+
+std::size_t to_page_end(std::uint32_t iova, std::size_t len) {
+    return std::min(len, kPage - iova % kPage);
+}
+
+} // namespace
+
+DmaResult Dma::read(std::uint32_t iova, void* buf, std::size_t len) {
+    auto* out = static_cast<std::uint8_t*>(buf);
+    while (len > 0) {
+        const std::size_t part = to_page_end(iova, len);
+        std::uint64_t physical = 0;
+        switch (mmu_.translate(iova, Mmu::Access::Read, physical)) {
+        case Mmu::Result::Stalled:
+            return DmaResult::Stalled;
+        case Mmu::Result::BusError:
+            return DmaResult::ReadError;
+        case Mmu::Result::Ok:
+            break;
+        }
+        if (std::exchange(fail_next_, false) || !host_.read(physical, out, part))
+            return DmaResult::ReadError;
+        bytes_read_ += part;
+        iova += static_cast<std::uint32_t>(part);
+        out += part;
+        len -= part;
+    }
+    return DmaResult::Ok;
+}
+
+void Dma::write(std::uint32_t iova, const void* buf, std::size_t len) {
+    const auto* bytes = static_cast<const std::uint8_t*>(buf);
+    data_.insert(data_.end(), bytes, bytes + len);
+    if (!runs_.empty() && runs_.back().iova + static_cast<std::uint32_t>(runs_.back().len) == iova)
+        runs_.back().len += len;
+    else
+        runs_.push_back({iova, len});
+}
+
+DmaResult Dma::flush() {
+    const auto runs = std::exchange(runs_, {});
+    const auto data = std::exchange(data_, {});
+    std::vector<Piece> pieces;
+    for (const Run& run : runs) {
+        std::uint32_t iova = run.iova;
+        for (std::size_t left = run.len; left > 0;) {
+            const std::size_t part = to_page_end(iova, left);
+            std::uint64_t physical = 0;
+            switch (mmu_.translate(iova, Mmu::Access::Write, physical)) {
+            case Mmu::Result::Stalled:
+                return DmaResult::Stalled;
+            case Mmu::Result::BusError:
+                return DmaResult::WriteError;
+            case Mmu::Result::Ok:
+                break;
+            }
+            pieces.push_back({physical, part});
+            iova += static_cast<std::uint32_t>(part);
+            left -= part;
+        }
+    }
+    const std::uint8_t* from = data.data();
+    for (const Piece& piece : pieces) {
+        if (std::exchange(fail_next_, false) || !host_.write(piece.physical, from, piece.len))
+            return DmaResult::WriteError;
+        bytes_written_ += piece.len;
+        from += piece.len;
+    }
+    return DmaResult::Ok;
+}
+
+} // namespace npu

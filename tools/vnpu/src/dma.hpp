@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include "host.hpp"
+#include "mmu.hpp"
+
+namespace npu {
+
+// How a transfer ended. Stalled: nothing is lost, the whole task is tried again after the MMU lets it go on.
+enum class DmaResult { Ok, Stalled, ReadError, WriteError };
+
+/*
+ * The bus master of a core: reads at once, writes collected and done together, so that a task that runs into a page
+ * fault has changed nothing and can simply be run again.
+ */
+class Dma {
+  public:
+    Dma(Host& host, Mmu& mmu) : host_(host), mmu_(mmu) {}
+
+    DmaResult read(std::uint32_t iova, void* buf, std::size_t len);
+
+    // Queue a write; runs of adjacent addresses are joined.
+    void write(std::uint32_t iova, const void* buf, std::size_t len);
+    // Do the queued writes, in order. After an error or a stall the queue is empty.
+    DmaResult flush();
+
+    void fail_next() { fail_next_ = true; }
+    std::uint64_t bytes_read() const { return bytes_read_; }
+    std::uint64_t bytes_written() const { return bytes_written_; }
+
+  private:
+    struct Run {
+        std::uint32_t iova;
+        std::size_t len;
+    };
+    struct Piece {
+        std::uint64_t physical;
+        std::size_t len;
+    };
+
+    Host& host_;
+    Mmu& mmu_;
+    std::vector<Run> runs_;
+    std::vector<std::uint8_t> data_;
+    std::uint64_t bytes_read_ = 0, bytes_written_ = 0;
+    bool fail_next_ = false;
+};
+
+} // namespace npu

@@ -1,0 +1,255 @@
+// SPDX-License-Identifier: MIT
+//
+// Registers of the DPU -> DpuPlan.
+#include "dpu.hpp"
+
+#include "limits.hpp"
+
+namespace npu {
+namespace {
+
+namespace r = reg::dpu;
+
+// BS and BN have the same fields.
+struct StageFields {
+    const char* name;
+    const reg::Field &bypass, &alu_bypass, &alu_algo, &alu_src, &alu_operand, &mul_bypass, &mul_src, &mul_operand,
+        &mul_shift, &mul_shift_negative, &truncate_src, &prelu, &relu_bypass, &relux, &relux_bound;
+};
+
+const StageFields kBs = {"BS",
+                         r::BS_CFG::BS_BYPASS,
+                         r::BS_CFG::BS_ALU_BYPASS,
+                         r::BS_CFG::BS_ALU_ALGO,
+                         r::BS_CFG::BS_ALU_SRC,
+                         r::BS_ALU_CFG::BS_ALU_OPERAND,
+                         r::BS_CFG::BS_MUL_BYPASS,
+                         r::BS_MUL_CFG::BS_MUL_SRC,
+                         r::BS_MUL_CFG::BS_MUL_OPERAND,
+                         r::BS_MUL_CFG::BS_MUL_SHIFT_VALUE,
+                         r::DATA_FORMAT::BS_MUL_SHIFT_VALUE_NEG,
+                         r::BS_MUL_CFG::BS_TRUNCATE_SRC,
+                         r::BS_CFG::BS_MUL_PRELU,
+                         r::BS_CFG::BS_RELU_BYPASS,
+                         r::BS_CFG::BS_RELUX_EN,
+                         r::BS_RELUX_CMP_VALUE::BS_RELUX_CMP_DAT};
+
+const StageFields kBn = {"BN",
+                         r::BN_CFG::BN_BYPASS,
+                         r::BN_CFG::BN_ALU_BYPASS,
+                         r::BN_CFG::BN_ALU_ALGO,
+                         r::BN_CFG::BN_ALU_SRC,
+                         r::BN_ALU_CFG::BN_ALU_OPERAND,
+                         r::BN_CFG::BN_MUL_BYPASS,
+                         r::BN_MUL_CFG::BN_MUL_SRC,
+                         r::BN_MUL_CFG::BN_MUL_OPERAND,
+                         r::BN_MUL_CFG::BN_MUL_SHIFT_VALUE,
+                         r::DATA_FORMAT::BN_MUL_SHIFT_VALUE_NEG,
+                         r::BN_MUL_CFG::BN_TRUNCATE_SRC,
+                         r::BN_CFG::BN_MUL_PRELU,
+                         r::BN_CFG::BN_RELU_BYPASS,
+                         r::BN_CFG::BN_RELUX_EN,
+                         r::BN_RELUX_CMP_VALUE::BN_RELUX_CMP_DAT};
+
+DpuStage decode_stage(const RegView& dpu, const StageFields& f, const OperandPlan* operands, Checks& checks) {
+    DpuStage s;
+    s.on = dpu[f.bypass] == 0;
+    if (!s.on)
+        return s;
+    if (!dpu[f.alu_bypass]) {
+        const std::uint32_t algo = dpu[f.alu_algo];
+        checks.require(algo == 0 || algo == 2 || algo == 4, f.alu_algo, algo, "reserved operation");
+        if (algo == 0)
+            checks.note(std::string(f.name) + ": ALU on with algorithm 0, taken as no operation");
+        s.alu = algo == 2 ? DpuStage::Alu::Add : algo == 4 ? DpuStage::Alu::Subtract : DpuStage::Alu::None;
+        s.alu_operand = dpu[f.alu_operand];
+        s.alu_per_channel = s.alu != DpuStage::Alu::None && dpu[f.alu_src];
+        checks.require(!s.alu_per_channel || (operands && operands->alu), f.alu_src, 1,
+                       "DPU_RDMA does not read this operand");
+    }
+    if (!dpu[f.mul_bypass]) {
+        s.mul_per_channel = dpu[f.mul_src] != 0;
+        s.mul_operand = static_cast<std::uint16_t>(dpu[f.mul_operand]);
+        s.shift = dpu[f.mul_shift];
+        s.mul = s.mul_per_channel || s.mul_operand || s.shift;
+        if (!s.mul)
+            checks.note(std::string(f.name) + ": multiplier on with operand 0 and shift 0, taken as no operation");
+        s.prelu = dpu[f.prelu] != 0;
+        s.shift_negative = s.prelu ? dpu[f.mul_shift_negative] : s.shift;
+        checks.require(dpu[f.truncate_src] == 0, f.truncate_src, 1, "shifts from memory are not modelled");
+        checks.require(!s.mul_per_channel || (operands && operands->mul), f.mul_src, 1,
+                       "DPU_RDMA does not read this operand");
+    }
+    s.relu = dpu[f.relu_bypass] == 0;
+    s.relux = dpu[f.relux] != 0;
+    s.relux_bound = dpu[f.relux_bound];
+    return s;
+}
+
+DpuEw decode_ew(const RegView& dpu, bool is_float, const RdmaPlan* rdma, Checks& checks) {
+    using Op = DpuEw::Op;
+    DpuEw ew;
+    ew.on = dpu[r::EW_CFG::EW_BYPASS] == 0;
+    if (!ew.on)
+        return ew;
+    checks.require(dpu[r::EW_CFG::EW_LUT_BYPASS] == 1, r::EW_CFG::EW_LUT_BYPASS, 0,
+                   "the look-up table is not modelled");
+    checks.require(dpu[r::EW_CFG::EW_EQUAL_EN] == 0, r::EW_CFG::EW_EQUAL_EN, 1, "not modelled");
+    checks.require(dpu[r::EW_CFG::EW_BINARY_EN] == 0, r::EW_CFG::EW_BINARY_EN, 1, "not modelled");
+    ew.relu = dpu[r::EW_CFG::EW_RELU_BYPASS] == 0;
+    ew.relux = dpu[r::EW_CFG::EW_RELUX_EN] != 0;
+    ew.relux_bound = dpu.raw(r::EW_RELUX_CMP_VALUE::offset);
+    if (dpu[r::EW_CFG::EW_OP_BYPASS])
+        return ew;
+
+    constexpr Op kAlu[] = {Op::Max, Op::Min,    Op::Add,   Op::Divide, Op::Subtract,
+                           Op::Abs, Op::Negate, Op::Floor, Op::Ceil};
+    const std::uint32_t algo = dpu[r::EW_CFG::EW_ALU_ALGO];
+    if (dpu[r::EW_CFG::EW_OP_TYPE]) {
+        ew.op = Op::Multiply;
+        ew.prelu = dpu[r::EW_CFG::EW_MUL_PRELU] != 0;
+        ew.mul_shift = dpu[r::EW_CVT_SCALE_VALUE::EW_TRUNCATE];
+        checks.require(ew.mul_shift < 64, r::EW_CVT_SCALE_VALUE::EW_TRUNCATE, ew.mul_shift, "shift of 64 or more");
+    } else if (algo < std::size(kAlu)) {
+        ew.op = kAlu[algo];
+        const bool int_too = ew.op != Op::Divide && ew.op != Op::Floor && ew.op != Op::Ceil;
+        checks.require(is_float || int_too, r::EW_CFG::EW_ALU_ALGO, algo, "not known for integer formats");
+    } else {
+        checks.require(false, r::EW_CFG::EW_ALU_ALGO, algo, "reserved operation");
+    }
+    checks.require(dpu[r::EW_CFG::EW_OP_SRC] == 1, r::EW_CFG::EW_OP_SRC, 0, "operands from registers are not modelled");
+    checks.require(rdma != nullptr, r::EW_CFG::EW_OP_SRC, 1, "DPU_RDMA is not started");
+    ew.cvt = !is_float && !dpu[r::EW_CFG::EW_OP_CVT_BYPASS];
+    ew.cvt_add_first = dpu[r::EW_CFG::EW_CVT_TYPE] != 0;
+    ew.cvt_ties = dpu[r::EW_CFG::EW_CVT_ROUND] ? Ties::Up : Ties::Even;
+    ew.cvt_scale = dpu.s(r::EW_CVT_SCALE_VALUE::EW_OP_CVT_SCALE);
+    ew.cvt_shift = dpu[r::EW_CVT_SCALE_VALUE::EW_OP_CVT_SHIFT];
+    ew.cvt_offset = static_cast<std::int32_t>(dpu.raw(r::EW_CVT_OFFSET_VALUE::offset));
+    return ew;
+}
+
+void decode_formats(const RegView& dpu, DpuPlan& plan, Checks& checks) {
+    const std::uint32_t proc = dpu[r::DATA_FORMAT::PROC_PRECISION], out = dpu[r::DATA_FORMAT::OUT_PRECISION];
+    plan.is_float = is_float(static_cast<Precision>(proc));
+    plan.out = static_cast<Precision>(out);
+    checks.require(proc == static_cast<std::uint32_t>(Precision::Int8) ||
+                       proc == static_cast<std::uint32_t>(Precision::Fp16),
+                   r::DATA_FORMAT::PROC_PRECISION, proc, "only int8 (0) and fp16 (2) are modelled");
+    checks.require(dpu[r::DATA_FORMAT::IN_PRECISION] == proc, r::DATA_FORMAT::IN_PRECISION,
+                   dpu[r::DATA_FORMAT::IN_PRECISION], "differs from PROC_PRECISION");
+    const bool known =
+        plan.is_float ? plan.out == Precision::Fp16 || plan.out == Precision::Fp32
+                      : plan.out == Precision::Int8 || plan.out == Precision::Int16 || plan.out == Precision::Int32;
+    checks.require(known, r::DATA_FORMAT::OUT_PRECISION, out, "not modelled for this PROC_PRECISION");
+    if (!known)
+        plan.out = Precision::Fp16; // of a defined size
+
+    for (const reg::Field* f :
+         {&r::FEATURE_MODE_CFG::COMB_USE, &r::FEATURE_MODE_CFG::TP_EN, &r::FEATURE_MODE_CFG::RGP_TYPE,
+          &r::FEATURE_MODE_CFG::NONALIGN, &r::DATA_FORMAT::MC_SURF_OUT, &r::DATA_CUBE_HEIGHT::MINMAX_CTL,
+          &r::BS_OW_CFG::RGP_CNTER, &r::BS_OW_CFG::TP_ORG_EN, &r::WDMA_SIZE_0::SIZE_C_WDMA, &r::REG_40C4::VALUE})
+        checks.require(dpu[*f] == 0, *f, dpu[*f], "not modelled");
+    checks.require(dpu[r::FEATURE_MODE_CFG::OUTPUT_MODE] == 2, r::FEATURE_MODE_CFG::OUTPUT_MODE,
+                   dpu[r::FEATURE_MODE_CFG::OUTPUT_MODE], "only output to memory (2) is modelled");
+}
+
+void decode_output_converter(const RegView& dpu, DpuPlan& plan, Checks& checks) {
+    const std::uint32_t scale = dpu[r::OUT_CVT_SCALE::OUT_CVT_SCALE];
+    plan.cvt_scale = dpu.s(r::OUT_CVT_SCALE::OUT_CVT_SCALE);
+    plan.cvt_offset = static_cast<std::int32_t>(dpu.raw(r::OUT_CVT_OFFSET::offset));
+    plan.cvt_shift = dpu[r::OUT_CVT_SHIFT::OUT_CVT_SHIFT];
+    plan.cvt_add_first = dpu[r::OUT_CVT_SHIFT::CVT_TYPE] != 0;
+    plan.cvt_ties = dpu[r::OUT_CVT_SHIFT::CVT_ROUND] ? Ties::Up : Ties::Even;
+    plan.minus_exp = dpu[r::OUT_CVT_SHIFT::MINUS_EXP];
+    const bool to_half = dpu[r::OUT_CVT_SCALE::FP32TOFP16_EN] != 0;
+
+    if (!plan.is_float && plan.out != Precision::Int32) {
+        checks.require(plan.cvt_shift < 64, r::OUT_CVT_SHIFT::OUT_CVT_SHIFT, plan.cvt_shift, "shift of 64 or more");
+        if (plan.cvt_scale < 0)
+            checks.note("OUT_CVT_SCALE of 0x8000 or more, taken as negative");
+    } else {
+        checks.require(scale <= 1, r::OUT_CVT_SCALE::OUT_CVT_SCALE, scale,
+                       "no scaling is known for this output format");
+        checks.require(plan.cvt_shift == 0, r::OUT_CVT_SHIFT::OUT_CVT_SHIFT, plan.cvt_shift,
+                       "no scaling is known for this output format");
+        checks.require(plan.cvt_offset == 0, r::OUT_CVT_OFFSET::OUT_CVT_OFFSET,
+                       static_cast<std::uint32_t>(plan.cvt_offset), "no offset is known for this output format");
+    }
+    checks.require(!to_half || plan.out == Precision::Fp16, r::OUT_CVT_SCALE::FP32TOFP16_EN, to_half,
+                   "the output is not fp16");
+    checks.require(plan.is_float || plan.minus_exp == 0, r::OUT_CVT_SHIFT::MINUS_EXP, plan.minus_exp,
+                   "for floating-point formats only");
+    if (plan.out == Precision::Fp16 && !to_half)
+        checks.note("fp16 output without FP32TOFP16_EN, rounded all the same");
+}
+
+void decode_writes(const RegView& dpu, std::uint32_t dma_base, DpuPlan& plan, Checks& checks) {
+    plan.dst = dpu.raw(r::DST_BASE_ADDR::offset) + dma_base;
+    checks.require(plan.dst % kAtom == 0, r::DST_BASE_ADDR::DST_BASE_ADDR, plan.dst, "not a multiple of 16");
+    plan.surface_stride = dpu.raw(r::DST_SURF_STRIDE::offset) & ~(kAtom - 1);
+    plan.pass_stride = dpu.raw(r::SURFACE_ADD::offset) & ~(kAtom - 1);
+    const std::uint32_t e = dpu[r::BS_OW_CFG::SIZE_E_0];
+    checks.require(dpu[r::BS_OW_CFG::SIZE_E_1] == e, r::BS_OW_CFG::SIZE_E_1, dpu[r::BS_OW_CFG::SIZE_E_1],
+                   "differs from SIZE_E_0");
+    checks.require(dpu[r::BS_OW_CFG::SIZE_E_2] == e, r::BS_OW_CFG::SIZE_E_2, dpu[r::BS_OW_CFG::SIZE_E_2],
+                   "differs from SIZE_E_0");
+    plan.surfaces_per_pass = e + 1;
+    plan.notch = dpu[r::DATA_CUBE_NOTCH_ADDR::NOTCH_ADDR_0];
+    checks.require(dpu[r::DATA_CUBE_NOTCH_ADDR::NOTCH_ADDR_1] == plan.notch, r::DATA_CUBE_NOTCH_ADDR::NOTCH_ADDR_1,
+                   dpu[r::DATA_CUBE_NOTCH_ADDR::NOTCH_ADDR_1], "differs from NOTCH_ADDR_0");
+
+    // The sizes of the write DMA rule the addresses. Clients that never write them get those of the cube.
+    const bool unset = dpu.raw(r::WDMA_SIZE_0::offset) == 0 && dpu.raw(r::WDMA_SIZE_1::offset) == 0;
+    plan.write_w = unset ? plan.width : dpu[r::WDMA_SIZE_1::WIDTH_WDMA] + 1;
+    plan.write_h = unset ? plan.height : dpu[r::WDMA_SIZE_1::HEIGHT_WDMA] + 1;
+}
+
+} // namespace
+
+DpuPlan decode_dpu(const TaskRegisters& registers, const RdmaPlan* rdma, Checks& checks) {
+    const RegView& dpu = registers.dpu;
+    DpuPlan plan;
+    decode_formats(dpu, plan, checks);
+    plan.flying = dpu[r::FEATURE_MODE_CFG::FLYING_MODE] != 0;
+    checks.require(!plan.flying || rdma, r::FEATURE_MODE_CFG::FLYING_MODE, 1, "DPU_RDMA is not started");
+
+    plan.width = dpu[r::DATA_CUBE_WIDTH::WIDTH] + 1;
+    plan.height = dpu[r::DATA_CUBE_HEIGHT::HEIGHT] + 1;
+    if (rdma && plan.flying) { // the size of what is read counts
+        plan.width = rdma->width;
+        plan.height = rdma->height;
+    }
+    plan.channels = dpu[r::DATA_CUBE_CHANNEL::ORIG_CHANNEL] + 1;
+    checks.require(dpu[r::DATA_CUBE_CHANNEL::CHANNEL] + 1 >= plan.channels, r::DATA_CUBE_CHANNEL::CHANNEL,
+                   dpu[r::DATA_CUBE_CHANNEL::CHANNEL], "less than ORIG_CHANNEL");
+    plan.pad_value = static_cast<std::uint16_t>(dpu[r::OFFSET_PEND::OFFSET_PEND]);
+    if (plan.pixels() * plan.channels > limits::kMapElements)
+        checks.refuse("the output cube is larger than this model's limit");
+    if (rdma && !plan.flying && rdma->ew.on && !rdma->ew.per_channel &&
+        (rdma->width != plan.width || rdma->height != plan.height))
+        checks.refuse("the cubes of DPU and DPU_RDMA differ");
+
+    // A zero-point term counts when CORE sums the features and the DPU does not bypass it.
+    plan.cpend_on = !plan.flying && registers.core[reg::core::MISC_CFG::QD_EN] && !dpu[r::BS_OW_CFG::OD_BYPASS];
+    plan.cpend_per_channel = dpu[r::BS_OW_CFG::OW_SRC] != 0;
+    plan.cpend = dpu.s(r::BS_OW_OP::OW_OP);
+    if (plan.cpend_on && plan.cpend_per_channel)
+        checks.require(rdma && rdma->bs.cpend, r::BS_OW_CFG::OW_SRC, 1, "DPU_RDMA does not read this operand");
+    else if (plan.cpend == 0)
+        plan.cpend_on = false;
+    checks.require(!plan.cpend_on || !plan.is_float, r::BS_OW_CFG::OD_BYPASS, 0,
+                   "zero points are for integer formats only");
+
+    if (plan.flying && dpu.raw(r::BS_CFG::offset) == 0) {
+        checks.note("flying mode with BS_CFG 0: BS and BN taken as bypassed");
+    } else {
+        plan.bs = decode_stage(dpu, kBs, rdma ? &rdma->bs : nullptr, checks);
+        plan.bn = decode_stage(dpu, kBn, rdma ? &rdma->bn : nullptr, checks);
+    }
+    plan.ew = decode_ew(dpu, plan.is_float, rdma, checks);
+    decode_output_converter(dpu, plan, checks);
+    decode_writes(dpu, registers.dma_base, plan, checks);
+    return plan;
+}
+
+} // namespace npu

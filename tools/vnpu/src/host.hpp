@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <set>
+#include <string>
+
+#include "vnpu/vnpu.h"
+
+namespace npu {
+
+// The host of the model (memory, lines, reports) and the records of what was reported.
+class Host {
+  public:
+    Host(const vnpu_host_ops& ops, void* opaque) : ops_(ops), opaque_(opaque) {}
+
+    bool read(std::uint64_t addr, void* buf, std::size_t len) { return ops_.read(opaque_, addr, buf, len) == 0; }
+    bool write(std::uint64_t addr, const void* buf, std::size_t len) {
+        return ops_.write(opaque_, addr, buf, len) == 0;
+    }
+    void irq(unsigned core, bool level) { ops_.irq(opaque_, core, level); }
+    void wake(std::uint64_t cycle) { ops_.wake(opaque_, cycle); }
+
+    // A note with the same text is passed on once in the life of the instance.
+    [[gnu::format(printf, 3, 4)]] void report(vnpu_severity severity, const char* format, ...);
+
+    struct Records {
+        std::uint32_t notes = 0, misuse = 0, refused = 0;
+        vnpu_severity last_severity = VNPU_NOTE;
+        std::string last; // text of the last misuse or refusal
+    };
+    const Records& records() const { return records_; }
+    void clear_records() { records_ = {}; }
+
+  private:
+    vnpu_host_ops ops_;
+    void* opaque_;
+    Records records_;
+    std::set<std::string> notes_seen_;
+};
+
+} // namespace npu

@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <cstdint>
+
+#include "blocks.hpp"
+#include "dma.hpp"
+#include "faults.hpp"
+#include "host.hpp"
+#include "mmu.hpp"
+#include "pc.hpp"
+#include "soc_desc.hpp"
+
+namespace npu {
+
+// One NPU core: its register window, program controller, compute blocks, MMU and interrupt line.
+class NpuCore {
+  public:
+    struct Counters {
+        std::uint32_t mmio_reads = 0, mmio_writes = 0, line_rises = 0, resets = 0;
+    };
+
+    NpuCore(Host& host, const SocDesc& soc, unsigned index);
+    NpuCore(const NpuCore&) = delete;
+    NpuCore& operator=(const NpuCore&) = delete;
+
+    // offset: inside the window
+    std::uint32_t read(std::uint32_t offset);
+    void write(std::uint32_t offset, std::uint32_t value, std::uint64_t now);
+
+    std::uint64_t due() const { return pc_.due(); }
+    void run(std::uint64_t now);
+
+    // Levels of the reset lines changed.
+    void set_reset(bool axi, bool ahb);
+    void power_on_reset();
+    void set_faults(std::uint32_t mask, std::uint32_t param);
+
+    bool in_reset() const { return reset_axi_ || reset_ahb_; }
+    const Faults& faults() const { return faults_; }
+    const Pc& pc() const { return pc_; }
+    const Dma& dma() const { return dma_; }
+    const Mmu& mmu() const { return mmu_; }
+    const Counters& counters() const { return counters_; }
+
+  private:
+    struct MmuRegister {
+        int bank; // -1: no MMU register
+        std::uint16_t offset;
+    };
+    MmuRegister mmu_register(std::uint32_t offset) const;
+    bool refused_in_reset(const char* what, std::uint32_t offset);
+    std::uint32_t read_register(std::uint32_t offset);
+    bool write_register(std::uint32_t offset, std::uint32_t value, std::uint64_t now);
+    void write_mmu(unsigned bank, std::uint16_t offset, std::uint32_t value, std::uint64_t now);
+    void update_line();
+
+    Host& host_;
+    const CoreDesc& desc_;
+    unsigned index_;
+    Faults faults_;
+    Mmu mmu_;
+    Dma dma_;
+    Blocks blocks_;
+    Pc pc_;
+    RegBlock ddma_, sdma_; // arbiter and bus settings: storage only
+    bool reset_axi_ = false, reset_ahb_ = false, line_ = false;
+    Counters counters_;
+};
+
+} // namespace npu

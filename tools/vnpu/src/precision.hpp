@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <cstdint>
+
+namespace npu {
+
+// Number formats as the register fields code them (CNA, CORE, DPU and RDMA blocks alike).
+enum class Precision : std::uint32_t {
+    Int8 = 0,
+    Int16 = 1,
+    Fp16 = 2,
+    Bf16 = 3,
+    Int32 = 4, // outputs only
+    Fp32 = 5,  // outputs only
+    Int4 = 6,
+    Tf32 = 7
+};
+
+constexpr bool is_float(Precision p) {
+    return p == Precision::Fp16 || p == Precision::Bf16 || p == Precision::Fp32 || p == Precision::Tf32;
+}
+
+constexpr unsigned kAtom = 16; // bytes of an atom: the unit of feature maps in memory
+
+// Bytes of an element; not for int4.
+constexpr unsigned element_bytes(Precision p) {
+    switch (p) {
+    case Precision::Int8:
+        return 1;
+    case Precision::Int32:
+    case Precision::Fp32:
+    case Precision::Tf32:
+        return 4;
+    default:
+        return 2;
+    }
+}
+
+constexpr unsigned channels_per_atom(Precision p) {
+    return kAtom / element_bytes(p);
+}
+
+} // namespace npu

@@ -1,0 +1,119 @@
+// SPDX-License-Identifier: MIT
+#include "soc.hpp"
+
+#include <algorithm>
+
+namespace npu {
+
+Soc::Soc(const SocDesc& desc, const vnpu_host_ops& ops, void* opaque) : desc_(desc), host_(ops, opaque) {
+    info_.soc = desc.name;
+    info_.cores = static_cast<unsigned>(desc.cores.size());
+    info_.sram_base = desc.sram_base;
+    info_.sram_size = desc.sram_size;
+    info_.default_hz = desc.default_hz;
+    for (unsigned i = 0; i < info_.cores; ++i) {
+        info_.irq[i] = desc.cores[i].irq;
+        info_.window[info_.windows++] = {VNPU_WINDOW_CORE, i, desc.cores[i].base, desc.core_window};
+        cores_.push_back(std::make_unique<NpuCore>(host_, desc, i));
+        zero_.push_back(counted(i));
+    }
+    info_.window[info_.windows++] = {VNPU_WINDOW_RESET, 0, desc.reset_base, ResetController::kSize};
+    info_.window[info_.windows++] = {VNPU_WINDOW_CONTROL, 0, desc.control_base, kControlSize};
+}
+
+const vnpu_window* Soc::find(std::uint64_t addr) const {
+    for (unsigned i = 0; i < info_.windows; ++i)
+        if (addr >= info_.window[i].base && addr - info_.window[i].base < info_.window[i].size)
+            return &info_.window[i];
+    return nullptr;
+}
+
+std::uint32_t Soc::mmio_read(std::uint64_t addr) {
+    const vnpu_window* window = find(addr);
+    if (!window || addr % 4) {
+        host_.report(VNPU_MISUSE, "read of 0x%llx: %s", static_cast<unsigned long long>(addr),
+                     window ? "not aligned to 4 bytes" : "outside all windows");
+        return 0;
+    }
+    const auto offset = static_cast<std::uint32_t>(addr - window->base);
+    switch (window->kind) {
+    case VNPU_WINDOW_CORE:
+        return cores_[window->index]->read(offset);
+    case VNPU_WINDOW_RESET:
+        return reset_.read(offset);
+    case VNPU_WINDOW_CONTROL:
+        return read_control(offset);
+    }
+    return 0;
+}
+
+void Soc::mmio_write(std::uint64_t addr, std::uint32_t value) {
+    const vnpu_window* window = find(addr);
+    if (!window || addr % 4) {
+        host_.report(VNPU_MISUSE, "write of 0x%llx: %s", static_cast<unsigned long long>(addr),
+                     window ? "not aligned to 4 bytes" : "outside all windows");
+        return;
+    }
+    const auto offset = static_cast<std::uint32_t>(addr - window->base);
+    switch (window->kind) {
+    case VNPU_WINDOW_CORE:
+        cores_[window->index]->write(offset, value, now_);
+        break;
+    case VNPU_WINDOW_RESET:
+        write_reset(offset, value);
+        break;
+    case VNPU_WINDOW_CONTROL:
+        write_control(offset, value);
+        break;
+    }
+    update_wake();
+}
+
+void Soc::write_reset(std::uint32_t offset, std::uint32_t value) {
+    reset_.write(offset, value);
+    for (unsigned i = 0; i < cores_.size(); ++i)
+        cores_[i]->set_reset(reset_.asserted(desc_.cores[i].reset_axi), reset_.asserted(desc_.cores[i].reset_ahb));
+}
+
+void Soc::advance(std::uint64_t cycle) {
+    for (;;) {
+        // The earliest event first; of equal ones that of the lower core.
+        const auto next = std::min_element(cores_.begin(), cores_.end(),
+                                           [](const auto& a, const auto& b) { return a->due() < b->due(); });
+        const std::uint64_t due = (*next)->due();
+        if (due > cycle || due == Pc::kNever)
+            break;
+        now_ = std::max(now_, due);
+        (*next)->run(now_);
+    }
+    now_ = std::max(now_, cycle);
+    update_wake();
+}
+
+void Soc::update_wake() {
+    std::uint64_t due = Pc::kNever;
+    for (const auto& core : cores_)
+        due = std::min(due, core->due());
+    if (due == wake_)
+        return;
+    wake_ = due;
+    host_.wake(due);
+}
+
+void Soc::set_fault(unsigned core, std::uint32_t mask, std::uint32_t param) {
+    for (unsigned i = 0; i < cores_.size(); ++i)
+        if (core >= cores_.size() || core == i)
+            cores_[i]->set_faults(mask, param);
+}
+
+void Soc::power_on_reset() {
+    reset_.power_on_reset();
+    for (auto& core : cores_)
+        core->power_on_reset();
+    for (unsigned i = 0; i < cores_.size(); ++i)
+        zero_[i] = counted(i);
+    host_.clear_records();
+    update_wake();
+}
+
+} // namespace npu

@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "host.hpp"
+#include "npu_core.hpp"
+#include "reset.hpp"
+#include "soc_desc.hpp"
+
+namespace npu {
+
+// A whole virtual NPU: cores, reset controller, control window, and the time they live in.
+class Soc {
+  public:
+    static constexpr std::uint64_t kControlSize = 0x1000;
+
+    Soc(const SocDesc& desc, const vnpu_host_ops& ops, void* opaque);
+
+    const vnpu_info& info() const { return info_; }
+    std::uint32_t mmio_read(std::uint64_t addr);
+    void mmio_write(std::uint64_t addr, std::uint32_t value);
+    void advance(std::uint64_t cycle);
+    void set_fault(unsigned core, std::uint32_t mask, std::uint32_t param);
+    void power_on_reset();
+
+  private:
+    const vnpu_window* find(std::uint64_t addr) const;
+    void write_reset(std::uint32_t offset, std::uint32_t value);
+    std::uint32_t read_control(std::uint32_t offset) const;
+    std::uint32_t read_control_core(unsigned core, std::uint32_t offset) const;
+    void write_control(std::uint32_t offset, std::uint32_t value);
+    void update_wake();
+
+    // Counters that CLEAR_COUNTERS takes as the new zero.
+    struct Counted {
+        NpuCore::Counters core;
+        Pc::Counters pc;
+        std::uint64_t bytes_read, bytes_written;
+        std::uint32_t mmu_faults;
+    };
+    Counted counted(unsigned core) const;
+
+    const SocDesc& desc_;
+    Host host_;
+    vnpu_info info_{};
+    std::vector<std::unique_ptr<NpuCore>> cores_;
+    std::vector<Counted> zero_;
+    ResetController reset_;
+    std::uint64_t now_ = 0;
+    std::uint64_t wake_ = Pc::kNever;
+};
+
+} // namespace npu

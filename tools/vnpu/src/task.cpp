@@ -1,0 +1,136 @@
+// SPDX-License-Identifier: MIT
+#include "task.hpp"
+
+#include <algorithm>
+
+#include "core.hpp"
+#include "dpu.hpp"
+#include "timing.hpp"
+
+namespace npu {
+namespace {
+
+// CNA -> CORE -> DPU, with or without operands from DPU_RDMA.
+class ConvTask final : public Task {
+  public:
+    ConvTask(const TaskRegisters& registers, bool with_rdma, Checks& checks) : conv_(decode_conv(registers, checks)) {
+        if (with_rdma)
+            rdma_ = decode_dpu_rdma(registers, checks);
+        dpu_ = decode_dpu(registers, with_rdma ? &rdma_ : nullptr, checks);
+
+        namespace d = reg::dpu::FEATURE_MODE_CFG;
+        checks.require(!dpu_.flying, d::FLYING_MODE, 1, "but CNA and CORE are started too");
+        checks.require(registers.dpu[d::CONV_MODE] == (conv_.depthwise ? 3u : 0u), d::CONV_MODE,
+                       registers.dpu[d::CONV_MODE], "differs from that of CNA");
+        checks.require(dpu_.is_float == is_float(conv_.precision), reg::dpu::DATA_FORMAT::PROC_PRECISION,
+                       registers.dpu[reg::dpu::DATA_FORMAT::PROC_PRECISION], "differs from that of CNA");
+        if (dpu_.width != conv_.out_w || dpu_.height != conv_.out_h)
+            checks.refuse("the cube of the DPU (DATA_CUBE_WIDTH, _HEIGHT) is not the output of CORE (DATAOUT_SIZE_0)");
+    }
+
+    std::uint64_t cycles() const override {
+        const std::uint64_t bytes =
+            conv_.feature_bytes() + conv_.weight_bytes() + rdma_.bytes_read(dpu_.channels) + dpu_.bytes_written();
+        return timing::task_cycles(conv_.mac_cycles(), bytes);
+    }
+
+    DmaResult run(Dma& dma) const override {
+        return is_float(conv_.precision) ? run_as<float>(dma) : run_as<std::int16_t>(dma);
+    }
+
+  private:
+    template <class T>
+    DmaResult run_as(Dma& dma) const {
+        FeatureMap<T> map;
+        std::vector<T> weights;
+        RdmaData data;
+        DmaResult result = load_features(dma, conv_, map);
+        if (result == DmaResult::Ok)
+            result = load_weights(dma, conv_, weights);
+        if (result == DmaResult::Ok)
+            result = load_rdma(dma, rdma_, dpu_.channels, data);
+        if (result != DmaResult::Ok)
+            return result;
+
+        MacArray<T> array(conv_, std::move(map), weights, dpu_.cpend_on);
+        Dpu dpu(dpu_, data);
+        std::vector<std::conditional_t<std::is_integral_v<T>, std::int32_t, float>> v(dpu_.channels);
+        const std::size_t with_weights = std::min<std::size_t>(array.channels(), dpu_.channels);
+        for (std::uint64_t first = 0; first < conv_.outputs(); first += array.block()) {
+            const std::size_t count = std::min<std::uint64_t>(array.block(), conv_.outputs() - first);
+            array.run(first, count);
+            for (std::size_t i = 0; i < count; ++i) {
+                std::fill(v.begin(), v.end(), 0);
+                for (std::size_t c = 0; c < with_weights; ++c) {
+                    const auto sum = array.sums(i)[c];
+                    if constexpr (std::is_integral_v<T>)
+                        v[c] = accumulate(conv_, sum, cpend(data, array, i, c));
+                    else
+                        v[c] = static_cast<float>(sum);
+                }
+                dpu.process(first + i, v.data());
+            }
+        }
+        dpu.write(dma);
+        return dma.flush();
+    }
+
+    std::int64_t cpend(const RdmaData& data, const MacArray<std::int16_t>& array, std::size_t i, std::size_t c) const {
+        if (!dpu_.cpend_on)
+            return 0;
+        return array.feature_sum(i, c) * (dpu_.cpend_per_channel ? data.bs.cpend[c] : dpu_.cpend);
+    }
+
+    ConvPlan conv_;
+    RdmaPlan rdma_;
+    DpuPlan dpu_;
+};
+
+// DPU alone: the cube comes from memory.
+class FlyingTask final : public Task {
+  public:
+    FlyingTask(const TaskRegisters& registers, Checks& checks) : rdma_(decode_dpu_rdma(registers, checks)) {
+        dpu_ = decode_dpu(registers, &rdma_, checks);
+        checks.require(dpu_.flying, reg::dpu::FEATURE_MODE_CFG::FLYING_MODE, 0, "but CNA and CORE are not started");
+    }
+
+    std::uint64_t cycles() const override {
+        return timing::task_cycles(dpu_.pixels() * dpu_.surfaces(),
+                                   rdma_.bytes_read(dpu_.channels) + dpu_.bytes_written());
+    }
+
+    DmaResult run(Dma& dma) const override {
+        RdmaData data;
+        if (const DmaResult result = load_rdma(dma, rdma_, dpu_.channels, data); result != DmaResult::Ok)
+            return result;
+        Dpu dpu(dpu_, data);
+        for (std::uint64_t pixel = 0; pixel < dpu_.pixels(); ++pixel) {
+            if (dpu_.is_float)
+                dpu.process(pixel, data.main.floats.data() + pixel * dpu_.channels);
+            else
+                dpu.process(pixel, data.main.ints.data() + pixel * dpu_.channels);
+        }
+        dpu.write(dma);
+        return dma.flush();
+    }
+
+  private:
+    RdmaPlan rdma_;
+    DpuPlan dpu_;
+};
+
+} // namespace
+
+std::unique_ptr<Task> make_task(std::uint32_t op, const TaskRegisters& registers, Checks& checks) {
+    constexpr std::uint32_t kConv = kOpCna | kOpCore | kOpDpu, kFlying = kOpDpu | kOpDpuRdma;
+    std::unique_ptr<Task> task;
+    if (op == kConv || op == (kConv | kOpDpuRdma))
+        task = std::make_unique<ConvTask>(registers, op != kConv, checks);
+    else if (op == kFlying)
+        task = std::make_unique<FlyingTask>(registers, checks);
+    else
+        checks.refuse("op enable of blocks " + Checks::hex(op) + ": this set of blocks is not modelled");
+    return checks.ok() ? std::move(task) : nullptr;
+}
+
+} // namespace npu
