@@ -65,22 +65,23 @@ module: ## Build rknpu.ko; KDIR=, ARCH=, CROSS_COMPILE= for another kernel than 
 	$(MAKE) --jobs=$(JOBS) -C '$(KDIR)' M='$(abspath $(MODULE_DIR))/kernel' modules
 	@echo 'module: $(MODULE_DIR)/kernel/rknpu.ko'
 
+.PHONY: module-install
+module-install: ## Install the module that `make module` built
+	$(MAKE) -C '$(KDIR)' M='$(abspath $(MODULE_DIR))/kernel' modules_install
+
 ## Virtual machine -----------------------------------------------------------------------------------------------------
 
 .PHONY: vm
-vm: ## Prepare QEMU with the virtual board and the guest's kernel, in the per-machine cache
-	$(call say,QEMU with the virtual board)
-	tools/vm/qemu/build
-	$(call say,Kernel of the guest)
-	tools/vm/kernel/build
+vm: vnpu ## Prepare the virtual machine: QEMU with the virtual board, kernel, model; all but the model are cached
+	$(call say,Virtual machine)
+	tools/vm/prepare
 
 .PHONY: guest
-guest: ## Build what the VM boots with into build/guest: module, HAL, tests, demo
-	$(call say,Module and user space of the guest)
-	kdir=$$(tools/vm/kernel/build | tail -n 1) && $(MAKE) module KDIR="$$kdir" $(GUEST)
-	$(MAKE) aarch64
+guest: aarch64 ## Build what the VM boots with into build/guest: module, HAL, tests, demo
 	rm -rf build/guest
-	DESTDIR=build/guest cmake --install build/aarch64
+	DESTDIR=build/guest cmake --install build/aarch64 >build/aarch64/install.log
+	kdir=$$(tools/vm/kernel/build | tail -n 1) && $(MAKE) module module-install \
+		KDIR="$$kdir" $(GUEST) INSTALL_MOD_PATH='$(CURDIR)/build/guest' DEPMOD=true
 
 ## Checks --------------------------------------------------------------------------------------------------------------
 
