@@ -86,8 +86,10 @@ int rknpu_action(struct rknpu_file *file, struct rknpu_action *args)
 		set_nice((s32)args->value);
 		return 0;
 	case RKNPU_GET_TOTAL_SRAM_SIZE:
+		args->value = rknpu->sram.size;
+		return 0;
 	case RKNPU_GET_FREE_SRAM_SIZE:
-		args->value = 0;
+		args->value = rknpu_sram_available(&rknpu->sram);
 		return 0;
 	case RKNPU_GET_IOMMU_DOMAIN_ID:
 		args->value = get_domain(file->space);

@@ -34,11 +34,19 @@ static int load_show(struct seq_file *m, void *unused)
 
 	seq_puts(m, "NPU load: ");
 	if (rknpu->num_cores == 1)
-		seq_printf(m, " %2u%%", percent[0]);
+		seq_printf(m, "%2u%%", percent[0]);
 	else
 		for (i = 0; i < rknpu->num_cores; i++)
 			seq_printf(m, " Core%u: %2u%%,", i, percent[i]);
 	seq_putc(m, '\n');
+	return 0;
+}
+
+static int mm_show(struct seq_file *m, void *unused)
+{
+	struct rknpu_device *rknpu = m->private;
+
+	rknpu_sram_show(&rknpu->sram, m);
 	return 0;
 }
 
@@ -50,6 +58,11 @@ static int version_open(struct inode *inode, struct file *file)
 static int load_open(struct inode *inode, struct file *file)
 {
 	return single_open(file, load_show, inode->i_private);
+}
+
+static int mm_open(struct inode *inode, struct file *file)
+{
+	return single_open(file, mm_show, inode->i_private);
 }
 
 /* Scripts write to nodes that take nothing, and expect success. */
@@ -76,6 +89,15 @@ static const struct file_operations load_fops = {
 	.release = single_release,
 };
 
+static const struct file_operations mm_fops = {
+	.owner = THIS_MODULE,
+	.open = mm_open,
+	.read = seq_read,
+	.write = ignore_write,
+	.llseek = seq_lseek,
+	.release = single_release,
+};
+
 /**
  * rknpu_debugfs_init() - make the nodes
  * @rknpu: the device, registered
@@ -85,6 +107,7 @@ void rknpu_debugfs_init(struct rknpu_device *rknpu)
 	rknpu->debugfs = debugfs_create_dir("rknpu", NULL);
 	debugfs_create_file("version", 0444, rknpu->debugfs, rknpu, &version_fops);
 	debugfs_create_file("load", 0444, rknpu->debugfs, rknpu, &load_fops);
+	debugfs_create_file("mm", 0444, rknpu->debugfs, rknpu, &mm_fops);
 }
 
 /**

@@ -167,6 +167,9 @@ struct rknpu_device *rknpu_device_register(struct device *dev, struct rknpu_node
 	ret = dma_dev_create(rknpu);
 	if (ret)
 		return ERR_PTR(ret);
+	ret = rknpu_sram_init(rknpu);
+	if (ret)
+		return ERR_PTR(ret);
 	ret = groups_get(rknpu);
 	if (ret)
 		return ERR_PTR(ret);

@@ -14,6 +14,7 @@
 
 #include "rknpu_core.h"
 #include "rknpu_dispatch.h"
+#include "rknpu_sram.h"
 
 #define RKNPU_DRIVER_NAME "rknpu"
 #define RKNPU_DRIVER_MAJOR 0
@@ -78,6 +79,8 @@ struct rknpu_device {
 	struct rknpu_core cores[RKNPU_DISPATCH_MAX_CORES];
 	/** @num_cores: number of @cores */
 	unsigned int num_cores;
+	/** @sram: SRAM set aside for buffers */
+	struct rknpu_sram sram;
 	/** @hw_version: version registers of core 0 */
 	u32 hw_version;
 

@@ -124,6 +124,7 @@ static void rknpu_gem_free(struct drm_gem_object *obj)
 		}
 		if (bo->pages)
 			drm_gem_put_pages(obj, bo->pages, true, false);
+		rknpu_sram_free(&rknpu->sram, bo->sram_offset, bo->sram_size);
 	}
 	drm_gem_object_release(obj);
 	mutex_destroy(&bo->lock);
@@ -152,7 +153,8 @@ static int rknpu_gem_vmap(struct drm_gem_object *obj, struct iosys_map *map)
 {
 	struct rknpu_bo *bo = to_rknpu_bo(obj);
 
-	if (drm_gem_is_imported(obj))
+	/* SRAM has no pages to map. */
+	if (drm_gem_is_imported(obj) || bo->sram_size)
 		return -EOPNOTSUPP;
 
 	guard(mutex)(&bo->lock);
@@ -183,32 +185,40 @@ static void rknpu_gem_vunmap(struct drm_gem_object *obj, struct iosys_map *map)
 /* How many pages one fault brings in */
 #define RKNPU_FAULT_AROUND (SZ_2M >> PAGE_SHIFT)
 
+static vm_fault_t insert_page(struct vm_area_struct *vma, struct rknpu_bo *bo, unsigned long index)
+{
+	unsigned long addr = vma->vm_start + ((index - vma->vm_pgoff) << PAGE_SHIFT);
+	struct rknpu_sram *sram = &to_rknpu(bo->base.dev)->sram;
+
+	if (index < bo->sram_size >> PAGE_SHIFT)
+		return vmf_insert_pfn_prot(vma, addr,
+					   PHYS_PFN(sram->base + bo->sram_offset) + index,
+					   pgprot_writecombine(vma->vm_page_prot));
+	return vmf_insert_pfn(vma, addr, page_to_pfn(bo->pages[index]));
+}
+
 static vm_fault_t rknpu_gem_fault(struct vm_fault *vmf)
 {
 	struct vm_area_struct *vma = vmf->vma;
 	struct drm_gem_object *obj = vma->vm_private_data;
-	struct rknpu_bo *bo = to_rknpu_bo(obj);
 	unsigned long pages = obj->size >> PAGE_SHIFT;
-	unsigned long first, last, i;
+	struct rknpu_bo *bo = to_rknpu_bo(obj);
+	unsigned long start, end, i;
 	vm_fault_t ret;
 
 	if (vmf->pgoff >= pages)
 		return VM_FAULT_SIGBUS;
 
-	ret = vmf_insert_pfn(vma, vmf->address, page_to_pfn(bo->pages[vmf->pgoff]));
+	ret = insert_page(vma, bo, vmf->pgoff);
 	if (ret != VM_FAULT_NOPAGE)
 		return ret;
 
-	first = max(vma->vm_pgoff, round_down(vmf->pgoff, RKNPU_FAULT_AROUND));
-	last = min3(pages, vma->vm_pgoff + vma_pages(vma),
-		    round_down(vmf->pgoff, RKNPU_FAULT_AROUND) + RKNPU_FAULT_AROUND);
-	for (i = first; i < last; i++) {
-		unsigned long addr = vma->vm_start + ((i - vma->vm_pgoff) << PAGE_SHIFT);
-
-		/* The rest is a bonus: what fails comes by a fault of its own. */
-		if (vmf_insert_pfn(vma, addr, page_to_pfn(bo->pages[i])) != VM_FAULT_NOPAGE)
+	start = round_down(vmf->pgoff, RKNPU_FAULT_AROUND);
+	end = min3(start + RKNPU_FAULT_AROUND, pages, vma->vm_pgoff + vma_pages(vma));
+	/* The rest is a bonus: what fails comes by a fault of its own. */
+	for (i = max(start, vma->vm_pgoff); i < end; i++)
+		if (insert_page(vma, bo, i) != VM_FAULT_NOPAGE)
 			break;
-	}
 	return VM_FAULT_NOPAGE;
 }
 
@@ -308,7 +318,19 @@ static int bo_populate(struct rknpu_device *rknpu, struct rknpu_bo *bo)
 	return 0;
 }
 
-static struct rknpu_bo *bo_create(struct rknpu_device *rknpu, u64 size, u32 flags)
+/* Puts as much of the start into SRAM as was asked for, fits and is free. */
+static void bo_take_sram(struct rknpu_device *rknpu, struct rknpu_bo *bo, u64 want)
+{
+	u64 size = bo->base.size;
+
+	if (!(bo->flags & RKNPU_MEM_TRY_ALLOC_SRAM))
+		return;
+	if (!want || want > size)
+		want = size;
+	bo->sram_size = rknpu_sram_alloc(&rknpu->sram, PAGE_ALIGN(want), &bo->sram_offset);
+}
+
+static struct rknpu_bo *bo_create(struct rknpu_device *rknpu, u64 size, u32 flags, u64 sram_size)
 {
 	struct rknpu_bo *bo = rknpu_bo_alloc(rknpu);
 	int ret;
@@ -328,6 +350,7 @@ static struct rknpu_bo *bo_create(struct rknpu_device *rknpu, u64 size, u32 flag
 		rknpu_bo_put(bo);
 		return ERR_PTR(ret);
 	}
+	bo_take_sram(rknpu, bo, sram_size);
 	return bo;
 }
 
@@ -350,7 +373,7 @@ static int bo_get_iova(struct rknpu_file *file, struct rknpu_bo *bo, unsigned in
 		else if (mapping->domain)
 			ret = 0;
 		else
-			ret = rknpu_mapping_map(mapping, domain, bo->sgt, bo->base.size);
+			ret = rknpu_mapping_map(mapping, domain);
 		if (!ret)
 			*iova = mapping->mm_node.start;
 	}
@@ -363,7 +386,7 @@ static void fill_in(struct rknpu_file *file, struct rknpu_mem_create *args, stru
 		    u64 iova)
 {
 	args->size = bo->base.size;
-	args->sram_size = 0;
+	args->sram_size = bo->sram_size;
 	args->obj_addr = token_of(file, bo, args->handle);
 	args->dma_addr = iova;
 }
@@ -398,7 +421,7 @@ int rknpu_gem_create(struct rknpu_file *file, struct rknpu_mem_create *args)
 	if (!args->size || args->size > RKNPU_BO_SIZE_MAX)
 		return -EINVAL;
 
-	bo = bo_create(file->rknpu, PAGE_ALIGN(args->size), args->flags);
+	bo = bo_create(file->rknpu, PAGE_ALIGN(args->size), args->flags, args->sram_size);
 	if (IS_ERR(bo))
 		return PTR_ERR(bo);
 
@@ -447,6 +470,24 @@ int rknpu_gem_destroy(struct rknpu_file *file, struct rknpu_mem_destroy *args)
 	return drm_gem_handle_delete(file->drm_file, args->handle);
 }
 
+static void copy_in_page(struct rknpu_device *rknpu, struct rknpu_bo *bo, u64 offset, void *data,
+			 size_t len, bool to_bo)
+{
+	void __iomem *sram = rknpu->sram.vaddr + bo->sram_offset + offset;
+	struct page *page = bo->pages[offset >> PAGE_SHIFT];
+
+	if (offset < bo->sram_size) {
+		if (to_bo)
+			memcpy_toio(sram, data, len);
+		else
+			memcpy_fromio(data, sram, len);
+	} else if (to_bo) {
+		memcpy_to_page(page, offset_in_page(offset), data, len);
+	} else {
+		memcpy_from_page(data, page, offset_in_page(offset), len);
+	}
+}
+
 /**
  * rknpu_bo_copy() - read or write own memory of a buffer from the kernel
  * @rknpu: the device
@@ -472,14 +513,10 @@ int rknpu_bo_copy(struct rknpu_device *rknpu, struct rknpu_bo *bo, u64 offset, v
 		rknpu_bo_sync(rknpu, bo, offset, len, false);
 
 	for (done = 0; done < len; done += part) {
-		struct page *page = bo->pages[(offset + done) >> PAGE_SHIFT];
 		size_t start = offset_in_page(offset + done);
 
 		part = min_t(size_t, len - done, PAGE_SIZE - start);
-		if (to_bo)
-			memcpy_to_page(page, start, data + done, part);
-		else
-			memcpy_from_page(data + done, page, start, part);
+		copy_in_page(rknpu, bo, offset + done, data + done, part, to_bo);
 	}
 
 	if (!cached && to_bo)

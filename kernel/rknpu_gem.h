@@ -33,6 +33,13 @@ struct rknpu_bo {
 	struct page **pages;
 	/** @sgt: the memory, mapped on &rknpu_device.dma_dev */
 	struct sg_table *sgt;
+	/** @sram_offset: where its SRAM starts in the pool */
+	size_t sram_offset;
+	/**
+	 * @sram_size: how many of its first bytes lie in SRAM; the pages for them exist, but are
+	 * not used
+	 */
+	size_t sram_size;
 	/** @lock: protects @mappings, @vaddr and @vmaps; taken outside &rknpu_domain.lock */
 	struct mutex lock;
 	/** @mappings: one &struct rknpu_mapping for each process with a handle */

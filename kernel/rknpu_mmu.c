@@ -182,46 +182,73 @@ struct rknpu_domain *rknpu_space_get_domain(struct rknpu_space *space, unsigned 
 	return domain;
 }
 
-/**
- * rknpu_mapping_map() - give a buffer its NPU addresses
- * @mapping: the buffer in a process; not mapped yet
- * @domain: where to, the mapping takes its own reference
- * @sgt: the memory, mapped on &rknpu_device.dma_dev, whole pages
- * @size: length of the range in bytes, whole pages
- *
- * Return: 0, -ENOSPC when the addresses are used up, or another negative errno.
- */
-int rknpu_mapping_map(struct rknpu_mapping *mapping, struct rknpu_domain *domain,
-		      struct sg_table *sgt, u64 size)
+static int map_run(struct rknpu_mapping *mapping, struct rknpu_domain *domain, u64 *mapped,
+		   phys_addr_t phys, u64 len)
 {
+	int ret;
+
+	ret = iommu_map(domain->iommu, mapping->mm_node.start + *mapped, phys, len,
+			IOMMU_READ | IOMMU_WRITE, GFP_KERNEL);
+	if (!ret)
+		*mapped += len;
+	return ret;
+}
+
+/* Makes one range of SRAM and all segments of memory. */
+static int map_bo(struct rknpu_mapping *mapping, struct rknpu_domain *domain, u64 *mapped)
+{
+	struct rknpu_bo *bo = mapping->bo;
+	u64 size = bo->base.size, skip = bo->sram_size;
 	struct scatterlist *sg;
-	u64 mapped = 0;
 	int ret, i;
 
-	guard(mutex)(&domain->lock);
-
-	ret = drm_mm_insert_node_in_range(&domain->mm, &mapping->mm_node, size, PAGE_SIZE, 0,
-					  RKNPU_IOVA_START, RKNPU_IOVA_END, DRM_MM_INSERT_HIGH);
-	if (ret)
-		return ret;
+	if (bo->sram_size) {
+		ret = map_run(mapping, domain, mapped, domain->rknpu->sram.base + bo->sram_offset,
+			      bo->sram_size);
+		if (ret)
+			return ret;
+	}
 
 	/*
 	 * The DMA device has no IOMMU: its addresses are physical ones, also for imported memory
 	 * without pages.
 	 */
-	for_each_sgtable_dma_sg(sgt, sg, i) {
-		u64 len = min_t(u64, sg_dma_len(sg), size - mapped);
+	for_each_sgtable_dma_sg(bo->sgt, sg, i) {
+		u64 len = sg_dma_len(sg);
+		u64 from = min(skip, len);
 
+		skip -= from;
+		len = min(len - from, size - *mapped);
 		if (!len)
-			break;
-		ret = iommu_map(domain->iommu, mapping->mm_node.start + mapped, sg_dma_address(sg),
-				len, IOMMU_READ | IOMMU_WRITE, GFP_KERNEL);
+			continue;
+		ret = map_run(mapping, domain, mapped, sg_dma_address(sg) + from, len);
 		if (ret)
-			break;
-		mapped += len;
+			return ret;
 	}
-	if (!ret && mapped < size)
-		ret = -EINVAL;
+	return *mapped == size ? 0 : -EINVAL;
+}
+
+/**
+ * rknpu_mapping_map() - give a buffer its NPU addresses
+ * @mapping: the buffer in a process; not mapped yet
+ * @domain: where to, the mapping takes its own reference
+ *
+ * Return: 0, -ENOSPC when the addresses are used up, or another negative errno.
+ */
+int rknpu_mapping_map(struct rknpu_mapping *mapping, struct rknpu_domain *domain)
+{
+	u64 mapped = 0;
+	int ret;
+
+	guard(mutex)(&domain->lock);
+
+	ret = drm_mm_insert_node_in_range(&domain->mm, &mapping->mm_node, mapping->bo->base.size,
+					  PAGE_SIZE, 0, RKNPU_IOVA_START, RKNPU_IOVA_END,
+					  DRM_MM_INSERT_HIGH);
+	if (ret)
+		return ret;
+
+	ret = map_bo(mapping, domain, &mapped);
 	if (ret) {
 		if (mapped)
 			iommu_unmap(domain->iommu, mapping->mm_node.start, mapped);

@@ -15,7 +15,6 @@ struct pid;
 struct rknpu_bo;
 struct rknpu_device;
 struct rknpu_node;
-struct sg_table;
 
 /**
  * struct rknpu_grace - mappings that must outlive the jobs submitted so far
@@ -104,8 +103,7 @@ void rknpu_domain_put(struct rknpu_domain *domain);
 struct rknpu_grace *rknpu_domain_enter(struct rknpu_domain *domain);
 void rknpu_domain_leave(struct rknpu_grace *grace);
 
-int rknpu_mapping_map(struct rknpu_mapping *mapping, struct rknpu_domain *domain,
-		      struct sg_table *sgt, u64 size);
+int rknpu_mapping_map(struct rknpu_mapping *mapping, struct rknpu_domain *domain);
 void rknpu_mapping_release(struct rknpu_mapping *mapping);
 
 int rknpu_mmu_attach(struct rknpu_node *node, struct rknpu_domain *domain);

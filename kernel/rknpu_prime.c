@@ -8,6 +8,7 @@
  */
 #include <linux/dma-buf.h>
 #include <linux/dma-mapping.h>
+#include <linux/slab.h>
 
 #include <drm/drm_drv.h>
 #include <drm/drm_prime.h>
@@ -34,11 +35,121 @@ static int rknpu_prime_end_cpu_access(struct dma_buf *dma_buf, enum dma_data_dir
 	return 0;
 }
 
+/* What an importer gets of a buffer that begins in SRAM */
+struct rknpu_sram_map {
+	/* bus addresses only, as SRAM has no pages */
+	struct sg_table all;
+	/* the pages behind the SRAM part; empty if there are none */
+	struct sg_table pages;
+};
+
+static int map_pages(struct rknpu_sram_map *map, struct dma_buf_attachment *attach,
+		     struct rknpu_bo *bo, enum dma_data_direction dir)
+{
+	size_t len = bo->base.size - bo->sram_size;
+	int ret;
+
+	if (!len)
+		return 0;
+	ret = sg_alloc_table_from_pages(&map->pages, bo->pages + (bo->sram_size >> PAGE_SHIFT),
+					len >> PAGE_SHIFT, 0, len, GFP_KERNEL);
+	if (ret)
+		return ret;
+	ret = dma_map_sgtable(attach->dev, &map->pages, dir, 0);
+	if (ret)
+		sg_free_table(&map->pages);
+	return ret;
+}
+
+static void unmap_pages(struct rknpu_sram_map *map, struct dma_buf_attachment *attach,
+			enum dma_data_direction dir)
+{
+	if (!map->pages.nents)
+		return;
+	dma_unmap_sgtable(attach->dev, &map->pages, dir, 0);
+	sg_free_table(&map->pages);
+}
+
+static int map_all(struct rknpu_sram_map *map, struct dma_buf_attachment *attach,
+		   struct rknpu_bo *bo, enum dma_data_direction dir)
+{
+	struct rknpu_sram *sram = &to_rknpu(bo->base.dev)->sram;
+	struct scatterlist *to, *from;
+	dma_addr_t addr;
+	int ret, i;
+
+	ret = sg_alloc_table(&map->all, 1 + map->pages.nents, GFP_KERNEL);
+	if (ret)
+		return ret;
+	addr = dma_map_resource(attach->dev, sram->base + bo->sram_offset, bo->sram_size, dir, 0);
+	ret = dma_mapping_error(attach->dev, addr);
+	if (ret) {
+		sg_free_table(&map->all);
+		return ret;
+	}
+
+	to = map->all.sgl;
+	sg_dma_address(to) = addr;
+	sg_dma_len(to) = bo->sram_size;
+	for_each_sgtable_dma_sg(&map->pages, from, i) {
+		to = sg_next(to);
+		sg_dma_address(to) = sg_dma_address(from);
+		sg_dma_len(to) = sg_dma_len(from);
+	}
+	return 0;
+}
+
+static struct sg_table *map_with_sram(struct dma_buf_attachment *attach, struct rknpu_bo *bo,
+				      enum dma_data_direction dir)
+{
+	struct rknpu_sram_map *map = kzalloc(sizeof(*map), GFP_KERNEL);
+	int ret;
+
+	if (!map)
+		return ERR_PTR(-ENOMEM);
+	ret = map_pages(map, attach, bo, dir);
+	if (!ret) {
+		ret = map_all(map, attach, bo, dir);
+		if (ret)
+			unmap_pages(map, attach, dir);
+	}
+	if (ret) {
+		kfree(map);
+		return ERR_PTR(ret);
+	}
+	return &map->all;
+}
+
+static struct sg_table *rknpu_prime_map(struct dma_buf_attachment *attach,
+					enum dma_data_direction dir)
+{
+	struct rknpu_bo *bo = to_rknpu_bo(attach->dmabuf->priv);
+
+	return bo->sram_size ? map_with_sram(attach, bo, dir) : drm_gem_map_dma_buf(attach, dir);
+}
+
+static void rknpu_prime_unmap(struct dma_buf_attachment *attach, struct sg_table *sgt,
+			      enum dma_data_direction dir)
+{
+	struct rknpu_bo *bo = to_rknpu_bo(attach->dmabuf->priv);
+	struct rknpu_sram_map *map;
+
+	if (!bo->sram_size) {
+		drm_gem_unmap_dma_buf(attach, sgt, dir);
+		return;
+	}
+	map = container_of(sgt, struct rknpu_sram_map, all);
+	dma_unmap_resource(attach->dev, sg_dma_address(sgt->sgl), bo->sram_size, dir, 0);
+	sg_free_table(&map->all);
+	unmap_pages(map, attach, dir);
+	kfree(map);
+}
+
 static const struct dma_buf_ops rknpu_prime_dma_buf_ops = {
 	.attach = drm_gem_map_attach,
 	.detach = drm_gem_map_detach,
-	.map_dma_buf = drm_gem_map_dma_buf,
-	.unmap_dma_buf = drm_gem_unmap_dma_buf,
+	.map_dma_buf = rknpu_prime_map,
+	.unmap_dma_buf = rknpu_prime_unmap,
 	.release = drm_gem_dmabuf_release,
 	.begin_cpu_access = rknpu_prime_begin_cpu_access,
 	.end_cpu_access = rknpu_prime_end_cpu_access,
