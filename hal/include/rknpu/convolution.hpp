@@ -1,0 +1,114 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <rknpu/buffer.hpp>
+#include <rknpu/device.hpp>
+#include <rknpu/job.hpp>
+#include <rknpu/layout.hpp>
+#include <rknpu/result.hpp>
+
+#include <cstdint>
+#include <memory>
+#include <span>
+
+namespace rknpu {
+
+namespace detail {
+struct ConvolutionState;
+}
+
+/// How the input of a convolution lies in memory.
+enum class ConvolutionInput {
+    Native, ///< int8 feature map in the NPU's order, layout::map_to_native<int8_t>
+    Rgb888, ///< picture of 3 bytes a pixel, row after row; a byte b counts as the int8 value b - 128
+    Gray8,  ///< picture of 1 byte a pixel, the same
+};
+
+/// What a convolution writes, as a feature map in the NPU's order.
+enum class ConvolutionOutput {
+    Int8,  ///< requantised, saturated
+    Int32, ///< the sums with the bias
+};
+
+/// A factor multiplier * 2^-shift, as the NPU's output converter applies it.
+struct Requantisation {
+    std::uint16_t multiplier = 1; ///< 1 to 32767
+    std::uint8_t shift = 0;       ///< 0 to 47
+
+    /**
+     * The nearest factor: multiplier from 16384 to 32767, 15 significant bits.
+     *
+     * Errors: InvalidArgument when `scale` is not a number from 2^-33 to 32767.
+     */
+    [[gnu::visibility("default")]] static Result<Requantisation> from_scale(double scale) noexcept;
+};
+
+/// A convolution. Input and output are one image; rows first where two numbers go together.
+struct ConvolutionShape {
+    std::uint32_t in_channels = 0, in_height = 0, in_width = 0;
+    std::uint32_t out_channels = 0;
+    std::uint32_t kernel_height = 1, kernel_width = 1; ///< 1 to 31
+    std::uint32_t stride_y = 1, stride_x = 1;          ///< 1 to 7
+    /// Rows and columns around the input that count as in_zero; less than the kernel, top and left at most 15.
+    std::uint32_t pad_top = 0, pad_left = 0, pad_bottom = 0, pad_right = 0;
+
+    ConvolutionInput input = ConvolutionInput::Native;
+    std::uint32_t row_pixels = 0; ///< pictures: pixels from one row to the next, a multiple of 16; 0: in_width
+    ConvolutionOutput output = ConvolutionOutput::Int8;
+
+    /// Values of the int8 numbers that stand for 0; out_zero and requantisation are for int8 output.
+    std::int8_t in_zero = 0, weight_zero = 0, out_zero = 0;
+    Requantisation requantisation;
+};
+
+/**
+ * A planned int8 convolution with fixed weights, to be run for many inputs.
+ *
+ *     sum(c, y, x) = bias(c) + sum over i, ky, kx of (in(i, y * stride_y + ky - pad_top, x * stride_x + kx - pad_left)
+ *                    - in_zero) * (weight(c, i, ky, kx) - weight_zero)
+ *     int8 output  = saturate(round(sum * multiplier * 2^-shift) + out_zero), ties to even of the rounded whole
+ *
+ * The plan cuts the work into tasks that fit the NPU's on-chip buffer: rows and, if need be, columns of the output, and
+ * groups of output channels.
+ * Thread-safety: one thread at a time; different objects run side by side.
+ */
+class [[gnu::visibility("default")]] Convolution {
+  public:
+    /**
+     * Plans the convolution and takes its weights.
+     *
+     * @param weights [out_channels][in_channels][kernel_height][kernel_width]
+     * @param bias one number for each output channel, in units of the sum; empty: 0
+     * Errors: InvalidArgument (a number out of its range, an output of no pixels, a bias that overflows), BadLayout
+     * (row_pixels), TooSmall (weights, bias), Unsupported (SoC; a kernel that the on-chip buffer can't hold), what
+     * Buffer::allocate gives.
+     */
+    static Result<Convolution> create(const Device& device, const ConvolutionShape& shape,
+                                      std::span<const std::int8_t> weights,
+                                      std::span<const std::int32_t> bias = {}) noexcept;
+
+    Convolution(Convolution &&) noexcept;
+    Convolution& operator=(Convolution&&) noexcept;
+    ~Convolution();
+
+    /**
+     * Runs with input and output where the NPU reads and writes them, without a copy.
+     *
+     * Offsets are multiples of 16. The buffers need in_bytes() and out_bytes() from there; the end of the latter may be
+     * written beyond the map. The caller ends its CpuAccess guards before the call.
+     * Errors: BadLayout (offset), TooSmall, those of Job::run.
+     */
+    Result<RunResult> run(BufferView in, BufferView out, const RunOptions& options = {}) noexcept;
+
+    const layout::MapShape& out_shape() const noexcept;
+    std::uint64_t in_bytes() const noexcept;  ///< bytes of input that are read
+    std::uint64_t out_bytes() const noexcept; ///< bytes of output that may be written; the map is at their start
+    std::size_t tasks() const noexcept;       ///< tasks that a run takes
+
+  private:
+    explicit Convolution(std::unique_ptr<detail::ConvolutionState> state) noexcept;
+
+    std::unique_ptr<detail::ConvolutionState> state_;
+};
+
+} // namespace rknpu

@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <rknpu/buffer.hpp>
+#include <rknpu/command_list.hpp>
+#include <rknpu/device.hpp>
+#include <rknpu/result.hpp>
+
+#include <chrono>
+#include <cstdint>
+#include <memory>
+#include <span>
+
+namespace rknpu {
+
+namespace detail {
+struct JobState;
+}
+
+/// Cores of the NPU. No core given: the driver picks one.
+enum class Core : std::uint32_t { Core0 = 1u << 0, Core1 = 1u << 1, Core2 = 1u << 2 };
+template <>
+inline constexpr bool kIsFlag<Core> = true;
+using CoreMask = Flags<Core>;
+
+/// How to run a job.
+struct RunOptions {
+    CoreMask cores = {};                     ///< empty: any one core
+    std::chrono::milliseconds timeout{6000}; ///< from the start on the hardware; more than 0
+};
+
+/// What is known of a job that has run.
+struct RunResult {
+    std::chrono::nanoseconds hardware_time{0}; ///< from the start on the hardware to the last interrupt
+    std::uint32_t tasks = 0;                   ///< tasks done by each core
+    CoreMask cores;                            ///< cores that ran it
+};
+
+/**
+ * Command lists in memory that the NPU reads, ready to be run any number of times.
+ *
+ * A job doesn't know the buffers its lists name: they must live while it runs, or be given to keep().
+ * Thread-safety: one thread at a time; different jobs run from different threads side by side.
+ */
+class [[gnu::visibility("default")]] Job {
+  public:
+    /**
+     * A job for one core: `chain` is run list after list.
+     *
+     * The lists must work on every core, so they must not write a core number.
+     * @param domain address space of this process whose buffers the lists use, 0 to 15.
+     * Errors: InvalidArgument (no list), BadCommand, what Buffer::allocate gives.
+     */
+    static Result<Job> create(const Device& device, std::span<const CommandList> chain,
+                              std::uint32_t domain = 0) noexcept;
+
+    /**
+     * A job for several cores at once: chain i runs on core i. Runs with RunOptions::cores empty or naming just these
+     * cores.
+     *
+     * Errors: as above, and InvalidArgument for more than 3 chains.
+     */
+    static Result<Job> create(const Device& device, std::span<const std::span<const CommandList>> chains,
+                              std::uint32_t domain = 0) noexcept;
+
+    Job(Job &&) noexcept;
+    Job& operator=(Job&&) noexcept;
+    ~Job();
+
+    /// Keeps the memory of `buffer` for as long as the job lives. Errors: not_enough_memory.
+    Result<void> keep(const Buffer& buffer) noexcept;
+
+    /**
+     * Runs the job and returns when it has ended.
+     *
+     * Errors: Timeout, NpuFault, HardwareError, DeviceReset, DeviceLost (the message tells how far the job came and
+     * what the interrupt status was), InvalidArgument (cores, timeout), errno of the driver.
+     */
+    Result<RunResult> run(const RunOptions& options = {}) noexcept;
+
+  private:
+    explicit Job(std::unique_ptr<detail::JobState> state) noexcept;
+
+    std::unique_ptr<detail::JobState> state_;
+};
+
+} // namespace rknpu

@@ -1,0 +1,17 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+// Everything of the library.
+#include <rknpu/access.hpp>
+#include <rknpu/buffer.hpp>
+#include <rknpu/command_list.hpp>
+#include <rknpu/convolution.hpp>
+#include <rknpu/device.hpp>
+#include <rknpu/error.hpp>
+#include <rknpu/flags.hpp>
+#include <rknpu/half.hpp>
+#include <rknpu/job.hpp>
+#include <rknpu/layout.hpp>
+#include <rknpu/matmul.hpp>
+#include <rknpu/result.hpp>
+#include <rknpu/unique_fd.hpp>

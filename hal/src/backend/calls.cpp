@@ -1,0 +1,102 @@
+// SPDX-License-Identifier: MIT
+#include "backend/calls.hpp"
+
+#include "base/format.hpp"
+
+#include <cerrno>
+#include <cstring>
+
+#include <fcntl.h>
+
+namespace rknpu::detail {
+
+Error system_error(int error, const char* what, const char* hint) {
+    const int number = error < 0 ? -error : error;
+    return {std::error_code(number, std::generic_category()),
+            format("%s: %s%s%s", what, std::strerror(number), *hint ? "; " : "", hint)};
+}
+
+namespace calls {
+
+Result<std::uint32_t> action(Backend& backend, std::uint32_t id, const char* name) {
+    rknpu_action request{.flags = id, .value = 0};
+    if (const int error = backend.ioctl(DRM_IOCTL_RKNPU_ACTION, &request))
+        return system_error(error, format("%s: ACTION %s", backend.node(), name).c_str());
+    return request.value;
+}
+
+Result<rknpu_mem_create> create(Backend& backend, std::uint64_t size, std::uint32_t flags, std::uint32_t domain) {
+    rknpu_mem_create request{};
+    request.flags = flags;
+    request.size = size;
+    request.iommu_domain_id = static_cast<std::int32_t>(domain);
+    if (const int error = backend.ioctl(DRM_IOCTL_RKNPU_MEM_CREATE, &request)) {
+        // The driver says EFAULT when the address space is full, which no program would guess.
+        const bool full = error == -EFAULT;
+        return system_error(
+            full ? -ENOMEM : error,
+            format("%s: no buffer of %llu bytes", backend.node(), static_cast<unsigned long long>(size)).c_str(),
+            full ? "the NPU's address space is full: free buffers or use a further domain" : "");
+    }
+    return request;
+}
+
+Result<rknpu_mem_create> query(Backend& backend, std::uint32_t handle) {
+    rknpu_mem_create request{};
+    request.handle = handle;
+    if (const int error = backend.ioctl(DRM_IOCTL_RKNPU_MEM_CREATE, &request))
+        return system_error(error, format("%s: MEM_CREATE of an imported buffer", backend.node()).c_str());
+    return request;
+}
+
+Result<std::uint64_t> map_offset(Backend& backend, std::uint32_t handle) {
+    rknpu_mem_map request{};
+    request.handle = handle;
+    if (const int error = backend.ioctl(DRM_IOCTL_RKNPU_MEM_MAP, &request))
+        return system_error(error, format("%s: MEM_MAP", backend.node()).c_str());
+    return request.offset;
+}
+
+void destroy(Backend& backend, std::uint32_t handle) noexcept {
+    rknpu_mem_destroy request{};
+    request.handle = handle;
+    backend.ioctl(DRM_IOCTL_RKNPU_MEM_DESTROY, &request); // nothing is left to do when it fails
+}
+
+Result<void> sync(Backend& backend, std::uint64_t object, std::uint64_t offset, std::uint64_t size,
+                  std::uint32_t direction) {
+    rknpu_mem_sync request{};
+    request.flags = direction;
+    request.obj_addr = object;
+    request.offset = offset;
+    request.size = size;
+    if (const int error = backend.ioctl(DRM_IOCTL_RKNPU_MEM_SYNC, &request))
+        return system_error(error, format("%s: MEM_SYNC", backend.node()).c_str());
+    return {};
+}
+
+Result<UniqueFd> export_dmabuf(Backend& backend, std::uint32_t handle) {
+    drm_prime_handle request{.handle = handle, .flags = DRM_CLOEXEC | DRM_RDWR, .fd = -1};
+    if (const int error = backend.ioctl(DRM_IOCTL_PRIME_HANDLE_TO_FD, &request))
+        return system_error(error, format("%s: no dma-buf of a buffer", backend.node()).c_str(),
+                            error == -EMFILE ? "raise the limit of open files (ulimit -n)" : "");
+    return UniqueFd(request.fd);
+}
+
+Result<std::uint32_t> import_dmabuf(Backend& backend, int fd) {
+    drm_prime_handle request{.handle = 0, .flags = 0, .fd = fd};
+    if (const int error = backend.ioctl(DRM_IOCTL_PRIME_FD_TO_HANDLE, &request)) {
+        if (error == -EINVAL || error == -EBADF || error == -ENOTTY)
+            return Error(Errc::InvalidArgument, format("file descriptor %d is not a dma-buf that the NPU can use (%s)",
+                                                       fd, std::strerror(-error)));
+        return system_error(error, format("%s: dma-buf %d can't be imported", backend.node(), fd).c_str());
+    }
+    return request.handle;
+}
+
+int submit(Backend& backend, rknpu_submit& job) noexcept {
+    return backend.ioctl(DRM_IOCTL_RKNPU_SUBMIT, &job);
+}
+
+} // namespace calls
+} // namespace rknpu::detail

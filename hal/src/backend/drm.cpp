@@ -1,0 +1,143 @@
+// SPDX-License-Identifier: MIT
+#include "backend/drm.hpp"
+
+#include "base/format.hpp"
+
+#include <drm/rknpu_drm.h>
+#include <linux/dma-buf.h>
+
+#include <cerrno>
+#include <cstring>
+#include <utility>
+
+#include <fcntl.h>
+
+namespace rknpu::detail {
+namespace {
+
+constexpr char kDriverName[] = "rknpu";
+constexpr int kFirstRenderMinor = 128;
+constexpr int kMinors = 64; // of each kind
+
+class DrmBackend final : public Backend {
+  public:
+    DrmBackend(Os& os, std::string node) noexcept : os_(os), node_(std::move(node)) {}
+    DrmBackend(const DrmBackend&) = delete;
+    DrmBackend& operator=(const DrmBackend&) = delete;
+    ~DrmBackend() override {
+        if (fd_ >= 0)
+            os_.close(fd_);
+    }
+
+    int open() noexcept {
+        do
+            fd_ = os_.open(node_.c_str(), O_RDWR | O_CLOEXEC);
+        while (fd_ == -EINTR);
+        return fd_ < 0 ? fd_ : 0;
+    }
+
+    const char* node() const noexcept override { return node_.c_str(); }
+    int ioctl(unsigned long request, void* argument) noexcept override { return retry(fd_, request, argument); }
+
+    int map(std::uint64_t offset, std::size_t length, void** address) noexcept override {
+        return os_.mmap(fd_, offset, length, address);
+    }
+    int map_dmabuf(int fd, std::size_t length, void** address) noexcept override {
+        return os_.mmap(fd, 0, length, address);
+    }
+    void unmap(void* address, std::size_t length) noexcept override { os_.munmap(address, length); }
+
+    int sync_dmabuf(int fd, std::uint64_t flags) noexcept override {
+        dma_buf_sync sync{.flags = flags};
+        return retry(fd, DMA_BUF_IOCTL_SYNC, &sync);
+    }
+
+  private:
+    // The one place where a signal or a busy kernel makes us ask again. A job that was started is not interrupted by a
+    // signal that the process survives, so asking again never runs it twice.
+    int retry(int fd, unsigned long request, void* argument) noexcept {
+        int result;
+        do
+            result = os_.ioctl(fd, request, argument);
+        while (result == -EINTR || result == -EAGAIN);
+        return result;
+    }
+
+    Os& os_;
+    int fd_ = -1;
+    std::string node_;
+};
+
+// Name of the driver behind a node, or a negative errno in `error`.
+std::string driver_name(Backend& backend, int& error) {
+    char name[32] = {};
+    drm_version version{};
+    version.name = name;
+    version.name_len = sizeof(name) - 1;
+    error = backend.ioctl(DRM_IOCTL_VERSION, &version);
+    return error ? std::string() : std::string(name);
+}
+
+std::string node_path(bool render, int index) {
+    return format(render ? "/dev/dri/renderD%d" : "/dev/dri/card%d", (render ? kFirstRenderMinor : 0) + index);
+}
+
+Error why_not_opened(const std::string& path, int error) {
+    switch (-error) {
+    case EACCES:
+    case EPERM:
+        return {
+            Errc::NotPermitted,
+            format("%s: permission denied; add the user to the node's group (\"ls -l %s\" names it, usually render)",
+                   path.c_str(), path.c_str())};
+    case ENOENT:
+        return {Errc::NotFound, format("%s does not exist; is the module rknpu loaded?", path.c_str())};
+    case ENXIO:
+    case ENODEV:
+        return {Errc::NotFound, format("%s has no device behind it", path.c_str())};
+    default:
+        return {std::error_code(-error, std::generic_category()),
+                format("%s can't be opened: %s", path.c_str(), std::strerror(-error))};
+    }
+}
+
+} // namespace
+
+Result<BackendPtr> open_drm_node(Os& os, const std::string& path) {
+    auto* const node = new DrmBackend(os, path);
+    BackendPtr backend(node, [](Backend* b) noexcept { delete b; });
+    int error = node->open();
+    if (error)
+        return why_not_opened(path, error);
+    const std::string name = driver_name(*backend, error);
+    if (error)
+        return Error(Errc::WrongDevice, format("%s is no DRM node (%s)", path.c_str(), std::strerror(-error)));
+    if (name != kDriverName)
+        return Error(Errc::WrongDevice,
+                     format("%s belongs to the driver \"%s\", not \"%s\"", path.c_str(), name.c_str(), kDriverName));
+    return backend;
+}
+
+Result<BackendPtr> find_drm_node(Os& os) {
+    std::string reasons;
+    bool denied = false;
+    for (const bool render : {true, false}) {
+        for (int i = 0; i < kMinors; ++i) {
+            const std::string path = node_path(render, i);
+            auto backend = open_drm_node(os, path);
+            if (backend)
+                return backend;
+            if (backend.error().code() == Errc::NotFound)
+                continue;
+            denied |= backend.error().code() == Errc::NotPermitted;
+            reasons += "\n  " + backend.error().message();
+        }
+    }
+    if (reasons.empty())
+        return Error(Errc::NotFound, "no DRM node in /dev/dri; load the module rknpu, or pass the node into the "
+                                     "container");
+    return Error(denied ? Errc::NotPermitted : Errc::NotFound,
+                 "no DRM node of the driver \"rknpu\" could be opened; looked at:" + reasons);
+}
+
+} // namespace rknpu::detail

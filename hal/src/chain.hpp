@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <rknpu/command_list.hpp>
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+namespace rknpu::detail {
+
+/// Commands that end each list: address and amount of the next one, a barrier, the enable.
+inline constexpr std::size_t kTailCommands = 4;
+
+/// Where a list lies in a chain.
+struct ChainLink {
+    std::uint64_t offset; ///< bytes from the start of the chain
+    std::uint32_t amount; ///< commands without the tail, as task descriptors count
+};
+
+/// Places lists one after the other, each at a multiple of 64 bytes.
+class Chain {
+  public:
+    explicit Chain(std::span<const CommandList> lists);
+
+    std::size_t bytes() const noexcept { return bytes_; }
+    const std::vector<ChainLink>& links() const noexcept { return links_; }
+
+    /// Writes lists and tails to `to`, of bytes() bytes, which the NPU sees at `address`.
+    void encode(std::span<const CommandList> lists, std::uint32_t address, std::span<std::byte> to) const noexcept;
+
+  private:
+    std::vector<ChainLink> links_;
+    std::size_t bytes_ = 0;
+};
+
+} // namespace rknpu::detail

@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <rknpu/unique_fd.hpp>
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <memory>
+
+#include <sys/types.h>
+
+namespace rknpu::sim {
+
+inline constexpr unsigned kDomains = 16;
+inline constexpr std::uint64_t kPage = 4096;
+
+/// A buffer: pages of a memfd, or of a file descriptor that was imported.
+struct Object {
+    Object() = default;
+    Object(const Object&) = delete;
+    Object& operator=(const Object&) = delete;
+    ~Object();
+
+    std::uint32_t handle = 0;
+    std::uint32_t flags = 0;
+    std::uint32_t domain = 0;
+    std::uint64_t size = 0; // whole pages
+    std::uint64_t token = 0;
+    std::uint32_t dma_address = 0;
+    bool imported = false;
+    UniqueFd fd;
+    dev_t device = 0; // with inode: which memory it is
+    ino_t inode = 0;
+    std::byte* memory = nullptr;
+};
+
+/// 4 GiB of addresses of the NPU, of which ranges are given out from the top down, a free page between any two.
+class AddressSpace {
+  public:
+    /// Finds a place for an object. False: none is left.
+    bool insert(Object& object);
+    void remove(const Object& object);
+
+    /// Memory at an address; null unless all `length` bytes lie in one object.
+    std::byte* find(std::uint64_t address, std::size_t length);
+
+  private:
+    std::map<std::uint64_t, const Object*> objects_; // by end of the range
+    const Object* last_ = nullptr;                   // found the last time
+};
+
+/// All buffers of a device, as the driver keeps them for a file.
+class Memory {
+  public:
+    /// 0 or -errno; `result` is set with 0.
+    int allocate(std::uint64_t size, std::uint32_t flags, std::uint32_t domain, Object*& result);
+    int import(int fd, Object*& result);
+    int export_fd(std::uint32_t handle, int& fd) const;
+    int destroy(std::uint32_t handle);
+
+    Object* by_handle(std::uint32_t handle) const; // or null
+    Object* by_token(std::uint64_t token) const;   // or null
+
+    AddressSpace& space(std::uint32_t domain) { return spaces_[domain]; }
+
+  private:
+    int adopt(std::unique_ptr<Object> object, Object*& result);
+
+    std::map<std::uint32_t, std::unique_ptr<Object>> objects_; // by handle
+    std::array<AddressSpace, kDomains> spaces_;
+    std::uint32_t next_handle_ = 1;
+    std::uint64_t next_token_ = kFirstToken;
+
+    static constexpr std::uint64_t kFirstToken = 0x10000;
+};
+
+} // namespace rknpu::sim
