@@ -46,6 +46,8 @@ struct rknpu_node {
 	int num_clks;
 	/** @powered: registers may be touched; cleared before the clocks go off */
 	bool powered;
+	/** @start: physical address of the first core's registers */
+	resource_size_t start;
 	/** @num_cores: number of @io */
 	unsigned int num_cores;
 	/** @io: windows, interrupt and resets of each core */

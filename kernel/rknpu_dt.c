@@ -19,6 +19,7 @@
 #include <linux/platform_device.h>
 #include <linux/pm_runtime.h>
 #include <linux/reset.h>
+#include <linux/sort.h>
 
 #include "rknpu_compat.h"
 #include "rknpu_device.h"
@@ -118,12 +119,15 @@ static int bsp_core_io(struct platform_device *pdev, struct rknpu_node *node, un
 static int core_io(struct platform_device *pdev, struct rknpu_node *node)
 {
 	struct rknpu_core_io *io = &node->io[0];
+	struct resource *pc;
 
-	io->pc = map_window(pdev, platform_get_resource_byname(pdev, IORESOURCE_MEM, "pc"));
+	pc = platform_get_resource_byname(pdev, IORESOURCE_MEM, "pc");
+	io->pc = map_window(pdev, pc);
 	io->cna = map_window(pdev, platform_get_resource_byname(pdev, IORESOURCE_MEM, "cna"));
 	io->core = map_window(pdev, platform_get_resource_byname(pdev, IORESOURCE_MEM, "core"));
 	if (IS_ERR(io->pc) || IS_ERR(io->cna) || IS_ERR(io->core))
 		return dev_err_probe(&pdev->dev, -EINVAL, "no registers pc, cna, core\n");
+	node->start = pc->start;
 
 	io->irq = platform_get_irq(pdev, 0);
 	if (io->irq < 0)
@@ -268,6 +272,14 @@ static struct platform_driver rknpu_core_driver = {
 	},
 };
 
+/* Core numbers follow the addresses, whatever the order of the nodes is. */
+static int by_address(const void *a, const void *b)
+{
+	const struct rknpu_node *const *first = a, *const *second = b;
+
+	return (*first)->start < (*second)->start ? -1 : (*first)->start > (*second)->start;
+}
+
 static int rknpu_gather_bind(struct device *dev)
 {
 	/* One more than there can be: the components look for the first free slot. */
@@ -281,6 +293,7 @@ static int rknpu_gather_bind(struct device *dev)
 		return ret;
 	while (nodes[num])
 		num++;
+	sort(nodes, num, sizeof(*nodes), by_address, NULL);
 
 	rknpu = rknpu_device_register(dev, nodes, num, dev);
 	if (IS_ERR(rknpu)) {
@@ -309,7 +322,6 @@ static int rknpu_gather_probe(struct platform_device *pdev)
 	unsigned int num = 0;
 	int ret;
 
-	/* In the order of the device tree, which is the order of the cores. */
 	for_each_matching_node(np, rknpu_core_dt_ids) {
 		if (!of_device_is_available(np))
 			continue;

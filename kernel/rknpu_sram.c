@@ -58,6 +58,7 @@ int rknpu_sram_init(struct rknpu_device *rknpu)
 	struct rknpu_sram *sram = &rknpu->sram;
 	struct resource res;
 	void __iomem *vaddr;
+	phys_addr_t end;
 	int ret;
 
 	ret = drmm_mutex_init(&rknpu->drm, &sram->lock);
@@ -88,8 +89,9 @@ int rknpu_sram_init(struct rknpu_device *rknpu)
 	sram->vaddr = vaddr;
 	sram->base = res.start;
 	sram->size = resource_size(&res);
-	dev_info(dev, "RKNPU: sram region: [%pa, %#llx), sram size: %#zx\n", &sram->base,
-		 (u64)sram->base + sram->size, sram->size);
+	end = sram->base + sram->size;
+	dev_info(dev, "RKNPU: sram region: [%pa, %pa), sram size: %#zx\n", &sram->base, &end,
+		 sram->size);
 	return 0;
 }
 
