@@ -8,6 +8,7 @@
  */
 #include <linux/capability.h>
 #include <linux/clk.h>
+#include <linux/regulator/consumer.h>
 #include <linux/sched.h>
 #include <linux/sched/signal.h>
 
@@ -17,6 +18,17 @@
 #include "rknpu_device.h"
 #include "rknpu_drv.h"
 #include "rknpu_mmu.h"
+
+/* Without a regulator nobody knows, and programs want an answer all the same. */
+static int get_voltage(struct rknpu_node *node, u32 *value)
+{
+	int uv = node->supplies[0] ? regulator_get_voltage(node->supplies[0]) : 0;
+
+	if (uv < 0)
+		return uv;
+	*value = uv;
+	return 0;
+}
 
 /* What the caller could do by setpriority(2); else nothing happens, and programs don't mind. */
 static void set_nice(s32 nice)
@@ -68,8 +80,7 @@ int rknpu_action(struct rknpu_file *file, struct rknpu_action *args)
 		args->value = node->num_clks ? clk_get_rate(node->clks[0].clk) : 0;
 		return 0;
 	case RKNPU_GET_VOLT:
-		args->value = 0;
-		return 0;
+		return get_voltage(node, &args->value);
 	case RKNPU_ACT_RESET:
 		return 0;
 	case RKNPU_ACT_CLR_TOTAL_RW_AMOUNT:

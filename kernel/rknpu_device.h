@@ -25,6 +25,7 @@ struct clk_bulk_data;
 struct dentry;
 struct iommu_group;
 struct platform_device;
+struct regulator;
 struct rknpu_domain;
 struct rknpu_soc;
 
@@ -44,6 +45,8 @@ struct rknpu_node {
 	struct clk_bulk_data *clks;
 	/** @num_clks: number of @clks */
 	int num_clks;
+	/** @supplies: of the logic and of the memories; NULL when the device tree has none */
+	struct regulator *supplies[2];
 	/** @powered: registers may be touched; cleared before the clocks go off */
 	bool powered;
 	/** @start: physical address of the first core's registers */

@@ -18,6 +18,7 @@
 #include <linux/of.h>
 #include <linux/platform_device.h>
 #include <linux/pm_runtime.h>
+#include <linux/regulator/consumer.h>
 #include <linux/reset.h>
 #include <linux/sort.h>
 
@@ -77,9 +78,29 @@ static int get_resets(struct device *dev, struct rknpu_core_io *io, const char *
 	return 0;
 }
 
-static struct rknpu_node *node_create(struct platform_device *pdev)
+static int get_supplies(struct rknpu_node *node, const char *const *names)
+{
+	unsigned int i;
+
+	for (i = 0; i < ARRAY_SIZE(node->supplies); i++) {
+		struct regulator *supply = devm_regulator_get_optional(node->dev, names[i]);
+
+		if (PTR_ERR(supply) == -ENODEV) {
+			dev_info(node->dev, "no %s-supply: voltage unknown, always on\n", names[i]);
+			continue;
+		}
+		if (IS_ERR(supply))
+			return dev_err_probe(node->dev, PTR_ERR(supply), "can't get %s-supply\n",
+					     names[i]);
+		node->supplies[i] = supply;
+	}
+	return 0;
+}
+
+static struct rknpu_node *node_create(struct platform_device *pdev, const char *const *supplies)
 {
 	struct rknpu_node *node = devm_kzalloc(&pdev->dev, sizeof(*node), GFP_KERNEL);
+	int ret;
 
 	if (!node)
 		return ERR_PTR(-ENOMEM);
@@ -88,6 +109,9 @@ static struct rknpu_node *node_create(struct platform_device *pdev)
 	node->num_clks = devm_clk_bulk_get_all(&pdev->dev, &node->clks);
 	if (node->num_clks < 0)
 		return ERR_PTR(dev_err_probe(&pdev->dev, node->num_clks, "can't get clocks\n"));
+	ret = get_supplies(node, supplies);
+	if (ret)
+		return ERR_PTR(ret);
 	platform_set_drvdata(pdev, node);
 	return node;
 }
@@ -136,14 +160,42 @@ static int core_io(struct platform_device *pdev, struct rknpu_node *node)
 	return get_resets(&pdev->dev, io, "srst_a", "srst_h", 0);
 }
 
+/* Switches off the first @num supplies. */
+static void disable_supplies(struct rknpu_node *node, unsigned int num)
+{
+	while (num--)
+		if (node->supplies[num])
+			regulator_disable(node->supplies[num]);
+}
+
+static int enable_supplies(struct rknpu_node *node)
+{
+	unsigned int i;
+	int ret;
+
+	for (i = 0; i < ARRAY_SIZE(node->supplies); i++) {
+		ret = node->supplies[i] ? regulator_enable(node->supplies[i]) : 0;
+		if (ret) {
+			disable_supplies(node, i);
+			return ret;
+		}
+	}
+	return 0;
+}
+
 static int rknpu_node_resume(struct device *dev)
 {
 	struct rknpu_node *node = dev_get_drvdata(dev);
 	int ret;
 
-	ret = clk_bulk_prepare_enable(node->num_clks, node->clks);
+	ret = enable_supplies(node);
 	if (ret)
 		return ret;
+	ret = clk_bulk_prepare_enable(node->num_clks, node->clks);
+	if (ret) {
+		disable_supplies(node, ARRAY_SIZE(node->supplies));
+		return ret;
+	}
 	WRITE_ONCE(node->powered, true);
 	return 0;
 }
@@ -158,6 +210,7 @@ static int rknpu_node_suspend(struct device *dev)
 	for (i = 0; i < node->num_cores; i++)
 		synchronize_irq(node->io[i].irq);
 	clk_bulk_disable_unprepare(node->num_clks, node->clks);
+	disable_supplies(node, ARRAY_SIZE(node->supplies));
 	return 0;
 }
 
@@ -174,7 +227,8 @@ static int enable_autosuspend(struct device *dev)
 
 static int rknpu_bsp_probe(struct platform_device *pdev)
 {
-	struct rknpu_node *node = node_create(pdev);
+	static const char *const supplies[] = { "rknpu", "mem" };
+	struct rknpu_node *node = node_create(pdev, supplies);
 	struct rknpu_device *rknpu;
 	unsigned int i;
 	int ret;
@@ -242,7 +296,8 @@ static const struct component_ops rknpu_core_component_ops = {
 
 static int rknpu_core_probe(struct platform_device *pdev)
 {
-	struct rknpu_node *node = node_create(pdev);
+	static const char *const supplies[] = { "npu", "sram" };
+	struct rknpu_node *node = node_create(pdev, supplies);
 	int ret;
 
 	if (IS_ERR(node))

@@ -61,8 +61,7 @@ int rknpu_gem_sync(struct rknpu_file *file, struct rknpu_mem_sync *args)
 	struct rknpu_bo *bo;
 	u64 end;
 
-	if (args->flags & ~RKNPU_MEM_SYNC_MASK ||
-	    check_add_overflow(args->offset, args->size, &end))
+	if (check_add_overflow(args->offset, args->size, &end))
 		return -EINVAL;
 
 	bo = rknpu_bo_by_token(file, args->obj_addr);
