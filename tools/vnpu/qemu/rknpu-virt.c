@@ -3,9 +3,10 @@
  *
  * The "rknpu-virt" board: QEMU's virt board with a virtual Rockchip NPU.
  *
- * All knowledge of the NPU is in the model, a shared library that is loaded at run time (its C border is vnpu.h),
- * and all knowledge of the device tree is in an overlay that is merged into virt's own tree. What is left here:
- * register windows, interrupt lines, SRAM, DMA and time.
+ * All knowledge of the NPU is in the model, a shared library that is loaded at
+ * run time (its C border is vnpu.h), and all knowledge of the device tree is in
+ * an overlay that is merged into virt's own tree. What is left here: register
+ * windows, interrupt lines, SRAM, DMA and time.
  */
 #include "qemu/osdep.h"
 #include "qemu/error-report.h"
@@ -55,8 +56,8 @@ struct VnpuState {
 };
 
 /*
- * True if the whole range is memory. Nothing else answers the NPU: a transfer can't end half done, and can't come
- * back to the model's own registers while the model is at work.
+ * True if the whole range is memory. Nothing else answers the NPU: a transfer
+ * can't end half done, nor come back to the model while that is at work.
  */
 static bool vnpu_dma_valid(hwaddr addr, hwaddr len, bool is_write)
 {
@@ -64,7 +65,8 @@ static bool vnpu_dma_valid(hwaddr addr, hwaddr len, bool is_write)
 
     while (len > 0) {
         hwaddr xlat, chunk = len;
-        MemoryRegion *mr = address_space_translate(&address_space_memory, addr, &xlat, &chunk, is_write,
+        MemoryRegion *mr = address_space_translate(&address_space_memory, addr,
+                                                   &xlat, &chunk, is_write,
                                                    MEMTXATTRS_UNSPECIFIED);
 
         if (!memory_access_is_direct(mr, is_write)) {
@@ -79,26 +81,28 @@ static bool vnpu_dma_valid(hwaddr addr, hwaddr len, bool is_write)
 static int vnpu_dma_read(void *opaque, uint64_t addr, void *buf, size_t len)
 {
     return !vnpu_dma_valid(addr, len, false) ||
-           address_space_read(&address_space_memory, addr, MEMTXATTRS_UNSPECIFIED, buf, len) != MEMTX_OK;
+           address_space_read(&address_space_memory, addr,
+                              MEMTXATTRS_UNSPECIFIED, buf, len) != MEMTX_OK;
 }
 
-static int vnpu_dma_write(void *opaque, uint64_t addr, const void *buf, size_t len)
+static int vnpu_dma_write(void *opaque, uint64_t addr, const void *buf,
+                          size_t len)
 {
     return !vnpu_dma_valid(addr, len, true) ||
-           address_space_write(&address_space_memory, addr, MEMTXATTRS_UNSPECIFIED, buf, len) != MEMTX_OK;
+           address_space_write(&address_space_memory, addr,
+                               MEMTXATTRS_UNSPECIFIED, buf, len) != MEMTX_OK;
 }
 
 static void vnpu_irq(void *opaque, unsigned int core, int level)
 {
-    VnpuState *s = opaque;
-
-    qemu_set_irq(s->irq[core], level);
+    qemu_set_irq(VNPU(opaque)->irq[core], level);
 }
 
-/* NPU cycles since the guest's clock started; the model and the timer count from there. */
+/* NPU cycles since the guest's clock started: the time of the model. */
 static uint64_t vnpu_now(VnpuState *s)
 {
-    return muldiv64(qemu_clock_get_ns(QEMU_CLOCK_VIRTUAL), s->hz, NANOSECONDS_PER_SECOND);
+    return muldiv64(qemu_clock_get_ns(QEMU_CLOCK_VIRTUAL), s->hz,
+                    NANOSECONDS_PER_SECOND);
 }
 
 static void vnpu_wake(void *opaque, uint64_t cycle)
@@ -110,15 +114,17 @@ static void vnpu_wake(void *opaque, uint64_t cycle)
         timer_del(s->timer);
         return;
     }
-    /* 128 bits: cycle may be any value. One nanosecond late at most, never early. */
+    /* Any value fits. Less than a nanosecond late, never early. */
     ns = ((__uint128_t)cycle * NANOSECONDS_PER_SECOND + s->hz - 1) / s->hz;
     timer_mod(s->timer, MIN(ns, INT64_MAX));
 }
 
-static void vnpu_report(void *opaque, enum vnpu_severity severity, const char *text)
+static void vnpu_report(void *opaque, enum vnpu_severity severity,
+                        const char *text)
 {
     static const char *const name[] = {
-        [VNPU_NOTE] = "note", [VNPU_MISUSE] = "misuse", [VNPU_REFUSED] = "refused",
+        [VNPU_NOTE] = "note", [VNPU_MISUSE] = "misuse",
+        [VNPU_REFUSED] = "refused",
     };
     VnpuState *s = opaque;
 
@@ -133,7 +139,7 @@ static const struct vnpu_host_ops vnpu_host_ops = {
     .report = vnpu_report,
 };
 
-static void vnpu_timer(void *opaque)
+static void vnpu_advance(void *opaque)
 {
     VnpuState *s = opaque;
 
@@ -145,20 +151,21 @@ static uint64_t vnpu_mmio_read(void *opaque, hwaddr offset, unsigned size)
     VnpuWindow *w = opaque;
     VnpuState *s = w->vnpu;
 
-    s->api->advance(s->model, vnpu_now(s));
+    vnpu_advance(s);
     return s->api->mmio_read(s->model, w->info->base + offset);
 }
 
-static void vnpu_mmio_write(void *opaque, hwaddr offset, uint64_t value, unsigned size)
+static void vnpu_mmio_write(void *opaque, hwaddr offset, uint64_t value,
+                            unsigned size)
 {
     VnpuWindow *w = opaque;
     VnpuState *s = w->vnpu;
 
-    s->api->advance(s->model, vnpu_now(s));
+    vnpu_advance(s);
     s->api->mmio_write(s->model, w->info->base + offset, value);
 }
 
-/* Registers take naturally aligned words; anything else is an external abort in the guest. */
+/* Registers take aligned words; all else is an external abort in the guest. */
 static const MemoryRegionOps vnpu_mmio_ops = {
     .read = vnpu_mmio_read,
     .write = vnpu_mmio_write,
@@ -173,7 +180,7 @@ static bool vnpu_load(VnpuState *s, Error **errp)
     void *library;
 
     if (!s->library) {
-        error_setg(errp, "the shared library of the NPU model is not set: -machine ...,vnpu=PATH");
+        error_setg(errp, "no NPU model: vnpu=PATH names its shared library");
         return false;
     }
     library = dlopen(s->library, RTLD_NOW | RTLD_LOCAL);
@@ -184,7 +191,8 @@ static bool vnpu_load(VnpuState *s, Error **errp)
     get_api = dlsym(library, "vnpu_get_api");
     s->api = get_api ? get_api(VNPU_ABI_VERSION) : NULL;
     if (!s->api) {
-        error_setg(errp, "%s has no NPU model of interface version %u", s->library, VNPU_ABI_VERSION);
+        error_setg(errp, "%s has no NPU model of interface version %u",
+                   s->library, VNPU_ABI_VERSION);
         return false;
     }
     return true;
@@ -208,8 +216,8 @@ static void vnpu_realize(DeviceState *dev, Error **errp)
     }
     setvbuf(s->log, NULL, _IOLBF, 0);
 
-    /* The model may call back from its first moment, so all that callbacks use but the rate is there before it. */
-    s->timer = timer_new_ns(QEMU_CLOCK_VIRTUAL, vnpu_timer, s);
+    /* The model may call back from its first moment on. */
+    s->timer = timer_new_ns(QEMU_CLOCK_VIRTUAL, vnpu_advance, s);
     for (int i = 0; i < VNPU_MAX_CORES; i++) {
         sysbus_init_irq(sbd, &s->irq[i]);
     }
@@ -224,7 +232,8 @@ static void vnpu_realize(DeviceState *dev, Error **errp)
         s->hz = s->info->default_hz;
     }
     if (!s->hz || s->hz > UINT32_MAX) {
-        error_setg(errp, "the clock rate of the NPU must be from 1 to %u Hz", UINT32_MAX);
+        error_setg(errp, "the clock rate of the NPU must be from 1 to %u Hz",
+                   UINT32_MAX);
         return;
     }
 
@@ -233,7 +242,8 @@ static void vnpu_realize(DeviceState *dev, Error **errp)
 
         w->vnpu = s;
         w->info = &s->info->window[i];
-        memory_region_init_io(&w->mr, OBJECT(s), &vnpu_mmio_ops, w, TYPE_VNPU, w->info->size);
+        memory_region_init_io(&w->mr, OBJECT(s), &vnpu_mmio_ops, w, TYPE_VNPU,
+                              w->info->size);
         sysbus_init_mmio(sbd, &w->mr);
     }
 }
@@ -291,14 +301,16 @@ static void rknpu_virt_load_overlay(RknpuVirtState *s)
         error_report("%s", err->message);
         exit(1);
     }
-    if (len < sizeof(struct fdt_header) || fdt_check_header(s->dtbo) || fdt_totalsize(s->dtbo) > len) {
+    if (len < sizeof(struct fdt_header) || fdt_check_header(s->dtbo) ||
+        fdt_totalsize(s->dtbo) > len) {
         error_report("%s is not a compiled device tree overlay", s->dtbo_path);
         exit(1);
     }
 }
 
-/* The very last change of the tree, so that the overlay's phandles can't meet later ones of QEMU. */
-static void rknpu_virt_modify_dtb(const struct arm_boot_info *bootinfo, void *fdt)
+/* The last change of the tree: QEMU takes no phandle after the overlay. */
+static void rknpu_virt_modify_dtb(const struct arm_boot_info *bootinfo,
+                                  void *fdt)
 {
     RknpuVirtState *s = container_of(bootinfo, RknpuVirtState, parent.bootinfo);
     int ret = fdt_overlay_apply(fdt, s->dtbo);
@@ -309,15 +321,24 @@ static void rknpu_virt_modify_dtb(const struct arm_boot_info *bootinfo, void *fd
     }
 }
 
-/* The NPU sits at the SoC's real addresses, some of which are above virt's memory. */
-static void rknpu_virt_check_memory(RknpuVirtState *s, uint64_t base, uint64_t size)
+/* The NPU sits at its real addresses, and virt's memory must end below. */
+static void rknpu_virt_check_memory(RknpuVirtState *s)
 {
-    VirtMachineState *vms = VIRT_MACHINE(s);
-    hwaddr ram = vms->memmap[VIRT_MEM].base;
+    const struct vnpu_info *info = s->vnpu.info;
+    hwaddr ram = VIRT_MACHINE(s)->memmap[VIRT_MEM].base;
+    hwaddr limit = HWADDR_MAX;
 
-    if (base + size > ram && base < ram + MACHINE(s)->ram_size) {
-        error_report("too much memory: at most %" PRIu64 " MiB fit below the NPU at 0x%" PRIx64,
-                     (base - ram) / MiB, base);
+    for (unsigned i = 0; i < info->windows; i++) {
+        if (info->window[i].base >= ram) {
+            limit = MIN(limit, info->window[i].base);
+        }
+    }
+    if (info->sram_size && info->sram_base >= ram) {
+        limit = MIN(limit, info->sram_base);
+    }
+    if (MACHINE(s)->ram_size > limit - ram) {
+        error_report("too much memory: at most %" PRIu64 " MiB fit below the "
+                     "NPU at 0x%" HWADDR_PRIx, (limit - ram) / MiB, limit);
         exit(1);
     }
 }
@@ -337,19 +358,20 @@ static void rknpu_virt_init(MachineState *machine)
 
     sysbus_realize(sbd, &error_fatal);
     info = s->vnpu.info;
+    rknpu_virt_check_memory(s);
 
     for (unsigned i = 0; i < info->windows; i++) {
-        rknpu_virt_check_memory(s, info->window[i].base, info->window[i].size);
-        /* Above virt's own windows: some SoCs have their NPU where virt has its (unused) PCI space. */
+        /* Some SoCs have their NPU where virt has its (unused) PCI space. */
         sysbus_mmio_map_overlap(sbd, i, info->window[i].base, 1);
     }
     for (unsigned i = 0; i < info->cores; i++) {
         sysbus_connect_irq(sbd, i, qdev_get_gpio_in(vms->gic, info->irq[i]));
     }
     if (info->sram_size) {
-        rknpu_virt_check_memory(s, info->sram_base, info->sram_size);
-        memory_region_init_ram(&s->sram, OBJECT(s), "sram", info->sram_size, &error_fatal);
-        memory_region_add_subregion_overlap(get_system_memory(), info->sram_base, &s->sram, 1);
+        memory_region_init_ram(&s->sram, OBJECT(s), "sram", info->sram_size,
+                               &error_fatal);
+        memory_region_add_subregion_overlap(get_system_memory(),
+                                            info->sram_base, &s->sram, 1);
     }
     if (s->dtbo) {
         vms->bootinfo.modify_dtb = rknpu_virt_modify_dtb;
@@ -373,7 +395,7 @@ static void rknpu_virt_instance_init(Object *obj)
 {
     RknpuVirtState *s = RKNPU_VIRT(obj);
 
-    /* Like the SoCs; the older controller's MSI frame would also claim interrupts of the NPU. */
+    /* Like the SoCs; version 2's MSI frame would claim the NPU's interrupts. */
     s->parent.gic_version = VIRT_GIC_VERSION_3;
     s->parent.its = false;
 
@@ -404,8 +426,8 @@ static void rknpu_virt_class_init(ObjectClass *oc, void *data)
     mc->default_cpu_type = ARM_CPU_TYPE_NAME("cortex-a76");
     mc->default_ram_size = 1 * GiB;
 
-    object_class_property_add_str(oc, "npu-dtbo", rknpu_virt_get_dtbo, rknpu_virt_set_dtbo);
-    object_class_property_set_description(oc, "npu-dtbo", "Compiled device tree overlay that describes the NPU");
+    object_class_property_add_str(oc, "npu-dtbo", rknpu_virt_get_dtbo,
+                                  rknpu_virt_set_dtbo);
 }
 
 static const TypeInfo rknpu_virt_types[] = {
