@@ -9,6 +9,7 @@
 
 #include <linux/cleanup.h>
 #include <linux/device.h>
+#include <linux/fs.h>
 #include <linux/iommu.h>
 #include <linux/mm.h>
 #include <linux/module.h>
@@ -34,6 +35,14 @@
 	.gem_prime_mmap = drm_gem_prime_mmap,
 #else
 #define RKNPU_DRM_DRIVER_OLD_PRIME
+#endif
+
+/* 6.12 refuses DRM files without it */
+#ifdef FOP_UNSIGNED_OFFSET
+#define RKNPU_FOP_UNSIGNED_OFFSET \
+	.fop_flags = FOP_UNSIGNED_OFFSET,
+#else
+#define RKNPU_FOP_UNSIGNED_OFFSET
 #endif
 
 /* 6.15 */

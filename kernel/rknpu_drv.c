@@ -52,7 +52,18 @@ static void rknpu_postclose(struct drm_device *drm, struct drm_file *drm_file)
 	kfree(file);
 }
 
-DEFINE_DRM_GEM_FOPS(rknpu_fops);
+static const struct file_operations rknpu_fops = {
+	.owner = THIS_MODULE,
+	.open = drm_open,
+	.release = drm_release,
+	.unlocked_ioctl = drm_ioctl,
+	.compat_ioctl = drm_compat_ioctl,
+	.poll = drm_poll,
+	.read = drm_read,
+	.llseek = noop_llseek,
+	.mmap = rknpu_gem_file_mmap,
+	RKNPU_FOP_UNSIGNED_OFFSET
+};
 
 const struct drm_driver rknpu_drm_driver = {
 	.driver_features = DRIVER_GEM | DRIVER_RENDER,

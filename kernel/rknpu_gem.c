@@ -18,6 +18,7 @@
 #include <linux/slab.h>
 #include <linux/vmalloc.h>
 
+#include <drm/drm_drv.h>
 #include <drm/drm_prime.h>
 #include <drm/rknpu_drm.h>
 
@@ -228,14 +229,7 @@ static const struct vm_operations_struct rknpu_gem_vm_ops = {
 	.close = drm_gem_vm_close,
 };
 
-/**
- * rknpu_gem_mmap() - map a buffer into a process
- * @obj: the buffer
- * @vma: where, with the page offset still that of the DRM file
- *
- * Return: 0 or a negative errno.
- */
-int rknpu_gem_mmap(struct drm_gem_object *obj, struct vm_area_struct *vma)
+static int rknpu_gem_mmap(struct drm_gem_object *obj, struct vm_area_struct *vma)
 {
 	struct rknpu_bo *bo = to_rknpu_bo(obj);
 
@@ -247,6 +241,45 @@ int rknpu_gem_mmap(struct drm_gem_object *obj, struct vm_area_struct *vma)
 	vm_flags_set(vma, VM_IO | VM_PFNMAP | VM_DONTEXPAND | VM_DONTDUMP | VM_DONTCOPY);
 	vma->vm_page_prot = bo_pgprot(bo, vm_get_page_prot(vma->vm_flags));
 	return 0;
+}
+
+/**
+ * rknpu_gem_file_mmap() - mmap() on a DRM file
+ * @filp: the file
+ * @vma: where; the offset is what MEM_MAP returned, or that and some pages more
+ *
+ * Unlike the DRM core's, it takes any part of a buffer.
+ *
+ * Return: 0, -EINVAL when the range is not inside one buffer, or another negative errno.
+ */
+int rknpu_gem_file_mmap(struct file *filp, struct vm_area_struct *vma)
+{
+	struct drm_file *drm_file = filp->private_data;
+	struct drm_device *drm = drm_file->minor->dev;
+	struct drm_gem_object *obj = NULL;
+	struct drm_vma_offset_node *node;
+	int ret;
+
+	if (drm_dev_is_unplugged(drm))
+		return -ENODEV;
+
+	drm_vma_offset_lock_lookup(drm->vma_offset_manager);
+	node = drm_vma_offset_lookup_locked(drm->vma_offset_manager, vma->vm_pgoff,
+					    vma_pages(vma));
+	if (node) {
+		obj = container_of(node, struct drm_gem_object, vma_node);
+		/* An object without references is being freed and waits for our lock. */
+		if (!kref_get_unless_zero(&obj->refcount))
+			obj = NULL;
+	}
+	drm_vma_offset_unlock_lookup(drm->vma_offset_manager);
+	if (!obj)
+		return -EINVAL;
+
+	ret = drm_vma_node_is_allowed(node, drm_file) ?
+	      drm_gem_mmap_obj(obj, drm_vma_node_size(node) << PAGE_SHIFT, vma) : -EACCES;
+	drm_gem_object_put(obj);
+	return ret;
 }
 
 static const struct drm_gem_object_funcs rknpu_gem_funcs = {

@@ -64,7 +64,7 @@ struct rknpu_bo *rknpu_bo_alloc(struct rknpu_device *rknpu);
 struct rknpu_bo *rknpu_bo_by_token(struct rknpu_file *file, u64 token);
 int rknpu_bo_copy(struct rknpu_device *rknpu, struct rknpu_bo *bo, u64 offset, void *data,
 		  size_t len, bool to_bo);
-int rknpu_gem_mmap(struct drm_gem_object *obj, struct vm_area_struct *vma);
+int rknpu_gem_file_mmap(struct file *filp, struct vm_area_struct *vma);
 
 int rknpu_gem_create(struct rknpu_file *file, struct rknpu_mem_create *args);
 int rknpu_gem_map_offset(struct rknpu_file *file, struct rknpu_mem_map *args);
