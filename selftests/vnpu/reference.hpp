@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+/*
+ * What the NPU should compute, as plain loops over NCHW tensors. Written from the documented formulas, without any
+ * code of the model: rounding by division with remainder, floating point by exact integers.
+ */
+namespace reference {
+
+struct Shape {
+    int channels, height, width;
+    std::size_t size() const { return static_cast<std::size_t>(channels) * height * width; }
+};
+
+struct Window {
+    int kernel_h, kernel_w, stride_y, stride_x, dilation_y, dilation_x, pad_top, pad_left;
+};
+
+using Wide = __int128;
+
+// value / 2^shift to the nearest integer; ties to even, or upwards.
+Wide divide_rounded(Wide value, unsigned shift, bool ties_up = false);
+Wide clamp(Wide value, Wide low, Wide high);
+
+// fp16 <-> numbers; fp16 values are exact in double.
+double half_value(std::uint16_t half);
+std::uint16_t nearest_half(double value); // ties to even, too large: infinity
+
+// Sums over windows of x[channel][y][x] and w[kernel][channel][ky][kx]; outside the map x is `pad`. Depthwise: one
+// kernel for each channel, w[channel][ky][kx].
+std::vector<std::int64_t> convolve(const std::vector<int>& x, Shape in, const std::vector<int>& w, int kernels,
+                                   Window window, int out_h, int out_w, int pad, bool depthwise);
+
+// The same for fp16 values given as bits: the exact sum, rounded once to float. Not for infinities and NaN.
+std::vector<float> convolve_half(const std::vector<std::uint16_t>& x, Shape in, const std::vector<std::uint16_t>& w,
+                                 int kernels, Window window, int out_h, int out_w, std::uint16_t pad, bool depthwise);
+
+} // namespace reference
