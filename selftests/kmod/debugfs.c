@@ -14,7 +14,7 @@
 #define DIR "/sys/kernel/debug/rknpu/"
 #define VERSION "RKNPU driver: v0.9.8\n"
 #define IDLE "NPU load:  Core0:  0%, Core1:  0%, Core2:  0%,\n"
-#define MS 1000000 /* cycles of the NPU */
+#define MS 1000 /* in microseconds */
 /* Load is that of a window of one second; two of them certainly hold a whole one. */
 #define WINDOWS_MS 2200
 
@@ -146,7 +146,7 @@ TEST(load_when_busy)
 	for (core = 0; core < NPU_CORES; core++) {
 		busy.core = core;
 		npu_fault_none();
-		npu_fault(core, VNPU_FAULT_SLOW, 50 * MS);
+		npu_slow(core, 50 * MS);
 		npu_ctl_clear(VNPU_CTL_CLEAR_COUNTERS);
 		ASSERT_EQ(0, pthread_create(&thread, NULL, keep_busy, &busy));
 		while (!npu_ctl_core(core, VNPU_CTL_STARTS))
@@ -171,7 +171,7 @@ TEST(load_when_half_busy)
 
 	ASSERT_LE(0, fd);
 	npu_fault_none();
-	npu_fault(2, VNPU_FAULT_SLOW, 25 * MS);
+	npu_slow(2, 25 * MS);
 	ASSERT_EQ(0, npu_matmul_create(&mm, fd, 2, 64, 32, 1));
 	while (npu_now_ms() < end) {
 		EXPECT_EQ(0, npu_matmul_run(&mm, RKNPU_CORE2_MASK, 6000));

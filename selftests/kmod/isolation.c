@@ -13,7 +13,7 @@
 #include "npu_proc.h"
 
 #define MIB (1024 * 1024ULL)
-#define MS 1000000 /* cycles of the NPU */
+#define MS 1000 /* in microseconds */
 
 /* How the job of the other process ended, as exit status. */
 enum {
@@ -187,7 +187,7 @@ TEST_F(isolation, victim_is_running)
 		pthread_t thread;
 
 		npu_ctl_clear(VNPU_CTL_CLEAR_COUNTERS);
-		npu_fault(core, VNPU_FAULT_SLOW, 100 * MS);
+		npu_slow(core, 100 * MS);
 		ASSERT_EQ(0, pthread_create(&thread, NULL, run_in_background, &b));
 		while (!npu_ctl_core(core, VNPU_CTL_STARTS))
 			npu_sleep_ms(1);

@@ -12,7 +12,7 @@
 #include "npu_proc.h"
 
 #define MIB (1024 * 1024ULL)
-#define MS 1000000 /* cycles of the NPU */
+#define MS 1000 /* in microseconds */
 
 /* A killed process must be gone by then. */
 #define DEATH_MS 1000
@@ -107,7 +107,7 @@ TEST_F(life, killed_while_the_job_computes)
 		struct victim v = { 1U << core, 0, 1000, false };
 		pid_t pid;
 
-		npu_fault(core, VNPU_FAULT_SLOW, 10 * MS);
+		npu_slow(core, 10 * MS);
 		pid = npu_spawn(run_for_ever, &v);
 		while (npu_ctl_core(core, VNPU_CTL_TASKS) < 3)
 			npu_sleep_ms(1);
@@ -123,7 +123,7 @@ TEST_F(life, killed_while_waiting_for_the_core)
 	struct victim second = { RKNPU_CORE0_MASK, 0, 1, false };
 	pid_t one, two;
 
-	npu_fault(0, VNPU_FAULT_SLOW, 50 * MS);
+	npu_slow(0, 50 * MS);
 	one = npu_spawn(run_for_ever, &first);
 	wait_for_start(0, 1);
 	two = npu_spawn(run_for_ever, &second);
@@ -168,7 +168,7 @@ TEST_F(life, signals_that_do_not_kill)
 	struct npu_matmul mm;
 
 	ASSERT_EQ(0, npu_matmul_create(&mm, self->fd, 10, 64, 32, 1));
-	npu_fault(0, VNPU_FAULT_SLOW, 50 * MS);
+	npu_slow(0, 50 * MS);
 	ASSERT_EQ(0, sigaction(SIGALRM, &restart, NULL));
 	ASSERT_EQ(0, setitimer(ITIMER_REAL, &ticks, NULL));
 	EXPECT_EQ(0, npu_matmul_run(&mm, RKNPU_CORE0_MASK, 6000));

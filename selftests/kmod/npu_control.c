@@ -10,6 +10,7 @@
 
 #include "npu_client.h"
 #include "npu_control.h"
+#include "npu_proc.h"
 
 #define WINDOW_SIZE 0x1000
 
@@ -84,6 +85,38 @@ void npu_fault(unsigned int core, __u32 mask, __u32 param)
 	/* The parameter first: switches act from the moment they are on. */
 	write_ctl(VNPU_CTL_CORE(core) + VNPU_CTL_FAULT_PARAM, param);
 	write_ctl(VNPU_CTL_CORE(core) + VNPU_CTL_FAULT_MASK, mask);
+}
+
+static __u64 cycles(void)
+{
+	__u32 high, low;
+
+	do {
+		high = npu_ctl(VNPU_CTL_CYCLE_HI);
+		low = npu_ctl(VNPU_CTL_CYCLE_LO);
+	} while (high != npu_ctl(VNPU_CTL_CYCLE_HI));
+	return (__u64)high << 32 | low;
+}
+
+/* Cycles of the NPU in a millisecond of this machine's time. */
+static __u32 cycles_per_ms(void)
+{
+	static __u32 rate;
+	__u64 before;
+	long start;
+
+	if (!rate) {
+		start = npu_now_ms();
+		before = cycles();
+		npu_sleep_ms(50);
+		rate = (cycles() - before) / (npu_now_ms() - start);
+	}
+	return rate;
+}
+
+void npu_slow(unsigned int core, unsigned int microseconds)
+{
+	npu_fault(core, VNPU_FAULT_SLOW, (__u64)microseconds * cycles_per_ms() / 1000);
 }
 
 void npu_fault_none(void)

@@ -14,6 +14,8 @@ void npu_ctl_clear(__u32 what);
 
 /* Switches of one core; 0 ends them. */
 void npu_fault(unsigned int core, __u32 mask, __u32 param);
+/* Every task of the core takes that much longer. */
+void npu_slow(unsigned int core, unsigned int microseconds);
 void npu_fault_none(void);
 
 /* Sum over the cores of a per-core counter. */

@@ -13,7 +13,7 @@
 #include "npu_matmul.h"
 #include "npu_proc.h"
 
-#define MS 1000000 /* cycles of the NPU */
+#define MS 1000 /* in microseconds */
 /* An address of the NPU that none of the few buffers of a test lies at. */
 #define NOWHERE 0x10000000
 /* Reset of the core and a slow machine, on top of the 10 % that a timeout may be late. */
@@ -23,7 +23,7 @@ FIXTURE(fail)
 {
 	int fd;
 	struct npu_matmul mm;
-	unsigned int core;
+	unsigned int core, rows;
 };
 
 FIXTURE_VARIANT(fail)
@@ -53,6 +53,7 @@ FIXTURE_SETUP(fail)
 	self->fd = npu_open();
 	ASSERT_LE(0, self->fd);
 	self->core = variant->core;
+	self->rows = 4;
 	ASSERT_EQ(0, npu_matmul_create(&self->mm, self->fd, 4, 64, 32, 1));
 	ASSERT_EQ(0, npu_matmul_run(&self->mm, 1U << self->core, 6000));
 	npu_matmul_poison(&self->mm);
@@ -95,7 +96,7 @@ static __u32 expect_failure(struct __test_metadata *_metadata, FIXTURE_DATA(fail
 	struct rknpu_submit job;
 	long before, took;
 
-	npu_matmul_job(&self->mm, &job, 1U << self->core, 0, self->mm.m);
+	npu_matmul_job(&self->mm, &job, 1U << self->core, 0, self->rows);
 	job.timeout = timeout;
 	before = npu_now_ms();
 	EXPECT_EQ(error, npu_submit(self->fd, &job));
@@ -179,20 +180,24 @@ TEST_F(fail, interrupt_lost)
 /* Error bits of the hardware fail the job at once, not after its time. */
 TEST_F(fail, error_bits)
 {
-	static const __u32 bits[] = { 0x1000, 0x2000, 0x3000, 0x1300 };
+	static const __u32 bits[] = { 0x1000, 0x2000, 0x3000, 0x1300, 0x2200 };
 	unsigned int i;
 
+	/* Alone, and after tasks that ended well. */
+	self->rows = 1;
 	for (i = 0; i < ARRAY_SIZE(bits); i++) {
 		npu_fault(self->core, VNPU_FAULT_WRONG_BITS, bits[i]);
 		expect_failure(_metadata, self, 5000, -EIO, 0, 1000);
 		npu_fault_none();
 		EXPECT_EQ(0, npu_good_job(self->fd, 1U << self->core));
+		self->rows = self->rows == 1 ? 4 : 1;
 	}
 }
 
 /* Bits of blocks that weren't asked for don't end a job. */
 TEST_F(fail, bits_of_other_blocks)
 {
+	self->rows = 1;
 	npu_fault(self->core, VNPU_FAULT_WRONG_BITS, 0x55);
 	expect_failure(_metadata, self, 300, -ETIMEDOUT, 300, 330 + SLACK_MS);
 }
@@ -267,7 +272,7 @@ TEST_F(fail, destroyed_buffer)
 /* After a time-out the hardware writes nothing any more. */
 TEST_F(fail, nothing_is_written_afterwards)
 {
-	npu_fault(self->core, VNPU_FAULT_SLOW, 400 * MS);
+	npu_slow(self->core, 400 * MS);
 	expect_failure(_metadata, self, 100, -ETIMEDOUT, 100, 110 + SLACK_MS);
 	npu_matmul_poison(&self->mm);
 	npu_fault_none();
@@ -280,7 +285,7 @@ TEST_F_TIMEOUT(fail, end_races_with_timeout, 60)
 {
 	unsigned int i, ended = 0, late = 0;
 
-	npu_fault(self->core, VNPU_FAULT_SLOW, 5 * MS);
+	npu_slow(self->core, 5 * MS);
 	for (i = 0; i < 60; i++) {
 		int ret = npu_matmul_run(&self->mm, 1U << self->core, 10 + i);
 
@@ -391,7 +396,7 @@ TEST_F(fail, queueing_does_not_count)
 	pthread_t one, two;
 
 	ASSERT_EQ(0, npu_matmul_create(&other, self->fd, 1, 64, 32, 2));
-	npu_fault(self->core, VNPU_FAULT_SLOW, 150 * MS);
+	npu_slow(self->core, 150 * MS);
 	first = (struct runner) { &self->mm, 1U << self->core, 2000, 0, 0 };
 	second = (struct runner) { &other, 1U << self->core, 300, 0, 0 };
 	ASSERT_EQ(0, pthread_create(&one, NULL, run_in_thread, &first));
@@ -415,7 +420,7 @@ TEST_F(fail, running_jobs_of_other_cores)
 	pthread_t thread;
 
 	ASSERT_EQ(0, npu_matmul_create(&other, self->fd, 8, 64, 32, 2));
-	npu_fault(neighbour, VNPU_FAULT_SLOW, 100 * MS);
+	npu_slow(neighbour, 100 * MS);
 	innocent = (struct runner) { &other, 1U << neighbour, 3000, 0, 0 };
 	ASSERT_EQ(0, pthread_create(&thread, NULL, run_in_thread, &innocent));
 	while (!npu_ctl_core(neighbour, VNPU_CTL_STARTS))
@@ -497,7 +502,7 @@ TEST_F(fail, reset_action_of_another_process)
 	__u32 value = 0;
 
 	ASSERT_LE(0, other);
-	npu_fault(self->core, VNPU_FAULT_SLOW, 100 * MS);
+	npu_slow(self->core, 100 * MS);
 	ASSERT_EQ(0, pthread_create(&thread, NULL, run_in_thread, &slow));
 	while (!npu_ctl_core(self->core, VNPU_CTL_STARTS))
 		npu_sleep_ms(1);

@@ -7,7 +7,6 @@
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
-#include <sys/utsname.h>
 
 #include "kselftest_harness.h"
 #include "npu_client.h"
@@ -60,9 +59,6 @@ TEST_F(node, version)
 		.date_len = sizeof(date) - 1, .date = date,
 		.desc_len = sizeof(desc) - 1, .desc = desc,
 	};
-	unsigned int major, minor;
-	struct utsname kernel;
-	int fields;
 
 	ASSERT_EQ(0, ioctl(self->fd, DRM_IOCTL_VERSION, &version));
 	EXPECT_STREQ("rknpu", name);
@@ -70,22 +66,10 @@ TEST_F(node, version)
 	EXPECT_EQ(0, version.version_major);
 	EXPECT_EQ(9, version.version_minor);
 	EXPECT_EQ(8, version.version_patchlevel);
-
-	/* Linux 6.14 took the date away from drivers. */
-	ASSERT_EQ(0, uname(&kernel));
-	fields = sscanf(kernel.release, "%u.%u", &major, &minor);
-	ASSERT_EQ(2, fields);
-	EXPECT_STREQ(major * 100 + minor >= 614 ? "0" : "20240828", date);
-}
-
-TEST_F(node, unique_is_empty)
-{
-	char name[64] = "";
-	struct drm_unique unique = { .unique_len = sizeof(name), .unique = name };
-
-	ASSERT_EQ(0, ioctl(self->fd, DRM_IOCTL_GET_UNIQUE, &unique));
-	EXPECT_EQ(0, unique.unique_len);
-	EXPECT_STREQ("", name);
+	/* Newer kernels no longer ask the driver and say 0 for all of them. */
+	EXPECT_TRUE(!strcmp("20240828", date) || !strcmp("0", date)) {
+		TH_LOG("date '%s'", date);
+	}
 }
 
 TEST_F(node, device_number)
@@ -336,6 +320,20 @@ TEST(both_nodes_are_of_one_device)
 	EXPECT_STREQ(primary_dev, render_dev);
 	close(primary);
 	close(render);
+}
+
+/* The runtime takes a primary node only if it has no bus id. */
+TEST(unique_is_empty)
+{
+	char name[64] = "";
+	struct drm_unique unique = { .unique_len = sizeof(name), .unique = name };
+	int fd = npu_open_node(NPU_PRIMARY);
+
+	ASSERT_LE(0, fd);
+	ASSERT_EQ(0, ioctl(fd, DRM_IOCTL_GET_UNIQUE, &unique));
+	EXPECT_EQ(0, unique.unique_len);
+	EXPECT_STREQ("", name);
+	close(fd);
 }
 
 /* The runtime tries /dev/rknpu first and speaks another interface to it: it must not exist. */

@@ -1,0 +1,282 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* The driver is taken from its device while files, mappings and jobs exist, and put back. */
+#include <fcntl.h>
+#include <limits.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdio.h>
+#include <sys/stat.h>
+#include <sys/sysmacros.h>
+
+#include "kselftest_harness.h"
+#include "npu_client.h"
+#include "npu_control.h"
+#include "npu_matmul.h"
+#include "npu_proc.h"
+
+#define MS 1000 /* in microseconds */
+
+static int write_file(const char *path, const char *text)
+{
+	int fd = open(path, O_WRONLY), ret;
+
+	if (fd < 0)
+		return -errno;
+	ret = write(fd, text, strlen(text)) < 0 ? -errno : 0;
+	close(fd);
+	return ret;
+}
+
+/* The device that a node belongs to, and the folder of its driver. */
+struct binding {
+	char device[NAME_MAX];
+	char driver[PATH_MAX];
+};
+
+static int find_binding(int fd, struct binding *b)
+{
+	char path[PATH_MAX], real[PATH_MAX];
+	struct stat st;
+
+	if (fstat(fd, &st))
+		return -errno;
+	snprintf(path, sizeof(path), "/sys/dev/char/%u:%u/device", major(st.st_rdev),
+		 minor(st.st_rdev));
+	if (!realpath(path, real))
+		return -errno;
+	snprintf(b->device, sizeof(b->device), "%.200s", strrchr(real, '/') + 1);
+	snprintf(path, sizeof(path), "%.4000s/driver", real);
+	return realpath(path, b->driver) ? 0 : -errno;
+}
+
+static int rebind(const struct binding *b, const char *what)
+{
+	char path[PATH_MAX + 16];
+
+	snprintf(path, sizeof(path), "%s/%s", b->driver, what);
+	return write_file(path, b->device);
+}
+
+static int unbind(const struct binding *b)
+{
+	return rebind(b, "unbind");
+}
+
+static int bind_again(const struct binding *b)
+{
+	return rebind(b, "bind");
+}
+
+FIXTURE(unplug)
+{
+	struct binding binding;
+	int fd;
+};
+
+FIXTURE_SETUP(unplug)
+{
+	npu_fault_none();
+	npu_ctl_clear(VNPU_CTL_CLEAR_COUNTERS);
+	self->fd = npu_open();
+	ASSERT_LE(0, self->fd);
+	ASSERT_EQ(0, find_binding(self->fd, &self->binding));
+}
+
+/* The tests behind this one need the device, whatever became of it here. */
+FIXTURE_TEARDOWN(unplug)
+{
+	int fd;
+
+	npu_fault_none();
+	close(self->fd);
+	fd = npu_open();
+	if (fd < 0) {
+		bind_again(&self->binding);
+		fd = npu_open();
+	}
+	EXPECT_LE(0, fd);
+	EXPECT_EQ(0, npu_good_job(fd, RKNPU_CORE_AUTO_MASK));
+	close(fd);
+}
+
+/* All that can be asked of a file whose device is gone. */
+static void expect_gone(struct __test_metadata *_metadata, int fd, const struct npu_bo *bo)
+{
+	struct rknpu_mem_create create = { .size = 4096, .flags = NPU_DATA };
+	struct rknpu_submit job = { .flags = RKNPU_JOB_PC, .task_number = 1,
+				    .task_obj_addr = bo->token };
+	__u32 value = 0;
+	__u64 offset;
+
+	EXPECT_EQ(-ENODEV, npu_action(fd, RKNPU_GET_DRV_VERSION, &value));
+	EXPECT_EQ(-ENODEV, npu_create(fd, &create));
+	EXPECT_EQ(-ENODEV, npu_map_offset(fd, bo->handle, &offset));
+	EXPECT_EQ(-ENODEV, npu_sync(fd, bo->token, RKNPU_MEM_SYNC_MASK, 0, 4096));
+	EXPECT_EQ(-ENODEV, npu_submit(fd, &job));
+}
+
+static sigjmp_buf touched;
+
+static void on_bus_error(int sig)
+{
+	(void)sig;
+	siglongjmp(touched, 1);
+}
+
+/* Writes to a mapping that may be dead: a signal is an answer too. */
+static void touch(void *map)
+{
+	struct sigaction action = { .sa_handler = on_bus_error }, old;
+
+	sigaction(SIGBUS, &action, &old);
+	if (!sigsetjmp(touched, 1))
+		memset(map, 1, 4096);
+	sigaction(SIGBUS, &old, NULL);
+}
+
+TEST_F(unplug, driver_has_the_vendors_name)
+{
+	EXPECT_STREQ("/sys/bus/platform/drivers/RKNPU", self->binding.driver);
+	EXPECT_STREQ("fdab0000.npu", self->binding.device);
+}
+
+TEST_F(unplug, open_file)
+{
+	struct npu_bo bo;
+	int fd;
+
+	ASSERT_EQ(0, npu_bo_create(&bo, self->fd, 8192, NPU_DATA));
+	EXPECT_EQ(0, npu_good_job(self->fd, RKNPU_CORE0_MASK));
+	ASSERT_EQ(0, unbind(&self->binding));
+	EXPECT_EQ(-ENODEV, npu_open());
+	expect_gone(_metadata, self->fd, &bo);
+	touch(bo.map);
+
+	ASSERT_EQ(0, bind_again(&self->binding));
+	fd = npu_open();
+	ASSERT_LE(0, fd);
+	EXPECT_EQ(0, npu_good_job(fd, RKNPU_CORE0_MASK));
+	expect_gone(_metadata, self->fd, &bo);
+	munmap(bo.map, bo.map_size);
+	close(fd);
+}
+
+TEST_F(unplug, exported_buffer)
+{
+	struct npu_bo bo, import;
+	int dmabuf, fd;
+	char *map;
+
+	ASSERT_EQ(0, npu_bo_create(&bo, self->fd, 8192, NPU_DATA));
+	memset(bo.map, 9, 8192);
+	dmabuf = npu_export(self->fd, bo.handle);
+	ASSERT_LE(0, dmabuf);
+	ASSERT_EQ(0, unbind(&self->binding));
+	ASSERT_EQ(0, bind_again(&self->binding));
+	fd = npu_open();
+	ASSERT_LE(0, fd);
+	/* The old device's buffer may be refused by the new one; it may not break it. */
+	if (!npu_bo_import(&import, fd, dmabuf))
+		npu_bo_destroy(&import);
+	map = mmap(NULL, 8192, PROT_READ, MAP_SHARED, dmabuf, 0);
+	if (map != MAP_FAILED)
+		munmap(map, 8192);
+	close(dmabuf);
+	EXPECT_EQ(0, npu_good_job(fd, RKNPU_CORE0_MASK));
+	close(fd);
+}
+
+struct runner {
+	struct npu_matmul mm;
+	__u32 core_mask;
+	int ret;
+};
+
+static void *run_in_thread(void *arg)
+{
+	struct runner *r = arg;
+	struct rknpu_submit job;
+
+	npu_matmul_job(&r->mm, &job, r->core_mask, 0, r->mm.m);
+	job.timeout = 60000;
+	r->ret = npu_submit(r->mm.tasks.fd, &job);
+	return NULL;
+}
+
+static void unbind_under_jobs(struct __test_metadata *_metadata, FIXTURE_DATA(unplug) * self)
+{
+	struct runner runners[NPU_CORES + 1];
+	pthread_t threads[NPU_CORES + 1];
+	unsigned int i;
+	long before;
+
+	/* One job for each core, and one that queues. */
+	for (i = 0; i <= NPU_CORES; i++) {
+		ASSERT_EQ(0, npu_matmul_create(&runners[i].mm, self->fd, 200, 64, 32, i));
+		runners[i].core_mask = 1U << i % NPU_CORES;
+		ASSERT_EQ(0, pthread_create(&threads[i], NULL, run_in_thread, &runners[i]));
+	}
+	for (i = 0; i < NPU_CORES; i++) {
+		while (!npu_ctl_core(i, VNPU_CTL_STARTS))
+			npu_sleep_ms(1);
+	}
+	before = npu_now_ms();
+	EXPECT_EQ(0, unbind(&self->binding));
+	for (i = 0; i <= NPU_CORES; i++) {
+		ASSERT_EQ(0, pthread_join(threads[i], NULL));
+		EXPECT_EQ(-ENODEV, runners[i].ret) {
+			TH_LOG("job %u", i);
+		}
+	}
+	EXPECT_GT(5000, npu_now_ms() - before);
+	npu_fault_none();
+	EXPECT_EQ(0, bind_again(&self->binding));
+}
+
+TEST_F(unplug, running_jobs)
+{
+	unsigned int core;
+
+	for (core = 0; core < NPU_CORES; core++)
+		npu_slow(core, 100 * MS);
+	unbind_under_jobs(_metadata, self);
+}
+
+TEST_F(unplug, hanging_jobs)
+{
+	unsigned int core;
+
+	for (core = 0; core < NPU_CORES; core++)
+		npu_fault(core, VNPU_FAULT_HANG, 0);
+	unbind_under_jobs(_metadata, self);
+}
+
+TEST_F_TIMEOUT(unplug, many_times, 120)
+{
+	long before = 0;
+	unsigned int i;
+
+	close(self->fd);
+	for (i = 0; i < 20; i++) {
+		struct npu_bo bo;
+		int fd = npu_open();
+
+		ASSERT_LE(0, fd);
+		ASSERT_EQ(0, npu_bo_create(&bo, fd, 1024 * 1024, NPU_DATA));
+		EXPECT_EQ(0, npu_good_job(fd, i % 4 ? 1U << (i % 4 - 1) : 0));
+		/* With the file open, and with it closed. */
+		if (i % 2)
+			npu_bo_destroy(&bo);
+		ASSERT_EQ(0, unbind(&self->binding));
+		if (i % 2 == 0)
+			munmap(bo.map, bo.map_size);
+		close(fd);
+		ASSERT_EQ(0, bind_again(&self->binding));
+		if (i == 4)
+			before = npu_used_memory();
+	}
+	EXPECT_GT(before + 2048, npu_used_memory());
+	self->fd = npu_open();
+}
+
+TEST_HARNESS_MAIN

@@ -1,0 +1,33 @@
+# SPDX-License-Identifier: MIT
+# shellcheck shell=bash
+#
+# Sourced by the test scripts of this folder, which `prove` runs on the host: each boots the virtual machine once and
+# prints one TAP stream.
+set -uo pipefail
+here=$(dirname "$(readlink -f "${BASH_SOURCE[0]}")")
+repo=$here/../..
+
+# kmod_programs: names of the driver's test programs, from their sources: one that wasn't built must not go unnoticed.
+kmod_programs() {
+	grep -l '^TEST_HARNESS_MAIN' "$repo"/selftests/kmod/*.c | sed 's,.*/,,; s,\.c$,,'
+}
+
+# guest_tests "VM OPTIONS" FOLDER NAME...: runs programs of a folder of the guest; the script that runs them comes along.
+guest_tests() {
+	local options=$1 folder=$2
+	shift 2
+	# shellcheck disable=SC2086 # several options
+	tap "$*" $options -- sh -c "$(cat "$here/guest-run")" guest-run "${@/#/$folder/}"
+}
+
+# tap "EXPECTED PROGRAMS" RUN-ARGUMENT...: runs tools/vm/run, whose command frames its programs as guest-run does.
+tap() {
+	local expected=$1 status
+	shift
+	status=$(mktemp)
+	{
+		"$repo/tools/vm/run" "$@"
+		echo $? >"$status"
+	} | awk -v expected="$expected" -v status_file="$status" -f "$here/merge-tap.awk"
+	rm -f "$status"
+}
