@@ -10,6 +10,11 @@ namespace {
 
 constexpr unsigned kResetAxi[] = {272, 250, 254}, kResetAhb[] = {274, 252, 256};
 
+// Address in a table entry of version 2.
+std::uint64_t unpack(std::uint32_t entry) {
+    return (entry & 0xfffff000) | std::uint64_t{entry >> 8 & 0xf} << 32 | std::uint64_t{entry >> 4 & 0xf} << 36;
+}
+
 } // namespace
 
 std::uint64_t reg(std::uint16_t offset, std::uint32_t value) {
@@ -170,16 +175,14 @@ void Board::map(std::uint64_t table, std::uint32_t iova, std::uint64_t physical,
         store(dte_at, &dte, 4);
         next += kPage;
     }
-    const std::uint64_t second =
-        (dte & 0xfffff000) | std::uint64_t{dte >> 8 & 0xf} << 32 | std::uint64_t{dte >> 4 & 0xf} << 36;
     const std::uint32_t pte = pack(physical, 1) | flags;
-    store(second + (iova >> 12 & 0x3ff) * 4, &pte, 4);
+    store(unpack(dte) + (iova >> 12 & 0x3ff) * 4, &pte, 4);
 }
 
 void Board::unmap(std::uint64_t table, std::uint32_t iova) {
     const auto dte = load<std::uint32_t>(table + (iova >> 22) * 4, 1)[0];
     const std::uint32_t none = 0;
-    store((dte & 0xfffff000) + (iova >> 12 & 0x3ff) * 4, &none, 4);
+    store(unpack(dte) + (iova >> 12 & 0x3ff) * 4, &none, 4);
 }
 
 std::vector<std::uint32_t> Board::mmu_banks(unsigned core) const {

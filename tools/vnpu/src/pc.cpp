@@ -260,16 +260,16 @@ void Pc::finish(std::uint64_t now) {
     if (chained_)
         ++task_counter_;
     task_.reset();
-    std::uint32_t events = blocks_.finish(op_);
-    if (done_ == tasks_) {
-        if (faults_.has(VNPU_FAULT_WRONG_BITS))
-            events = faults_.param;
+    const std::uint32_t events = blocks_.finish(op_);
+    if (!faults_.has(VNPU_FAULT_WRONG_BITS))
         irq_.raise(events);
+    else if (done_ == tasks_)
+        irq_.raise(faults_.param);
+    if (done_ == tasks_) {
         irq_.set_gate(true);
         state_ = State::Idle;
         return;
     }
-    irq_.raise(events);
     if (!next_named_ || (base_ & kAddressBits) == 0) {
         // Hardware waits for a list that nobody names.
         host_.report(VNPU_MISUSE, "core %u: the chain ends after task %u of %u (list 0x%08x names no next one)", core_,
