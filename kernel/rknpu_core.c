@@ -159,10 +159,11 @@ static irqreturn_t rknpu_core_irq(int irq, void *data)
 
 	if (!rknpu_dispatch_busy(&rknpu->dispatch, core->index)) {
 		/* What a stopped core still raises is of no interest. */
+	} else if (status & RKNPU_INT_DMA_ERROR) {
+		/* Also beside done events: the data is not right. */
+		rknpu_sched_stop_core(core, -EIO);
 	} else if (status && widen_pairs(status) == core->int_mask) {
 		rknpu_sched_chunk_done(core, status);
-	} else if (status & RKNPU_INT_DMA_ERROR) {
-		rknpu_sched_stop_core(core, -EIO);
 	} else if (status) {
 		dev_warn_ratelimited(rknpu->drm.dev,
 				     "core %u: interrupt status %#x, expected %#x\n", core->index,

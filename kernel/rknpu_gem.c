@@ -2,7 +2,7 @@
 /*
  * DOC: Buffers
  *
- * Own memory is shmem pages, zero when given out. The pages are mapped once for DMA on a device
+ * Own memory is pages, zero when given out. The pages are mapped once for DMA on a device
  * without an IOMMU; that table serves cache maintenance for as long as the buffer lives, and the
  * same pages go into the domains of the processes that have a handle. As the NPU sees one range of
  * addresses in either case, "contiguous" needs no contiguous pages behind an IOMMU.
@@ -14,7 +14,6 @@
  */
 #include <linux/dma-mapping.h>
 #include <linux/highmem.h>
-#include <linux/shmem_fs.h>
 #include <linux/slab.h>
 #include <linux/vmalloc.h>
 
@@ -27,6 +26,7 @@
 #include "rknpu_drv.h"
 #include "rknpu_gem.h"
 #include "rknpu_mmu.h"
+#include "rknpu_pages.h"
 
 /* Largest buffer: all addresses of a domain */
 #define RKNPU_BO_SIZE_MAX (SZ_4G - PAGE_SIZE)
@@ -124,7 +124,7 @@ static void rknpu_gem_free(struct drm_gem_object *obj)
 			kfree(bo->sgt);
 		}
 		if (bo->pages)
-			drm_gem_put_pages(obj, bo->pages, true, false);
+			rknpu_pages_free(bo->pages, obj->size >> PAGE_SHIFT);
 		rknpu_sram_free(&rknpu->sram, bo->sram_offset, bo->sram_size);
 	}
 	drm_gem_object_release(obj);
@@ -317,25 +317,18 @@ struct rknpu_bo *rknpu_bo_alloc(struct rknpu_device *rknpu)
 
 static int bo_populate(struct rknpu_device *rknpu, struct rknpu_bo *bo)
 {
-	gfp_t gfp = GFP_HIGHUSER | __GFP_RETRY_MAYFAIL | __GFP_NOWARN;
+	unsigned long num = bo->base.size >> PAGE_SHIFT;
 	struct sg_table *sgt;
-	struct page **pages;
 	int ret;
 
-	if (bo->flags & RKNPU_MEM_DMA32)
-		gfp = (gfp & ~__GFP_HIGHMEM) | GFP_DMA32;
-	mapping_set_gfp_mask(bo->base.filp->f_mapping, gfp);
-
-	pages = drm_gem_get_pages(&bo->base);
-	if (IS_ERR(pages))
-		return PTR_ERR(pages);
-	bo->pages = pages;
+	bo->pages = rknpu_pages_alloc(num, bo->flags & RKNPU_MEM_DMA32);
+	if (!bo->pages)
+		return -ENOMEM;
 
 	sgt = kzalloc(sizeof(*sgt), GFP_KERNEL);
 	if (!sgt)
 		return -ENOMEM;
-	ret = sg_alloc_table_from_pages(sgt, pages, bo->base.size >> PAGE_SHIFT, 0, bo->base.size,
-					GFP_KERNEL);
+	ret = sg_alloc_table_from_pages(sgt, bo->pages, num, 0, bo->base.size, GFP_KERNEL);
 	if (ret) {
 		kfree(sgt);
 		return ret;
@@ -372,12 +365,7 @@ static struct rknpu_bo *bo_create(struct rknpu_device *rknpu, u64 size, u32 flag
 		return ERR_PTR(-ENOMEM);
 	bo->flags = flags;
 
-	ret = drm_gem_object_init(&rknpu->drm, &bo->base, size);
-	if (ret) {
-		mutex_destroy(&bo->lock);
-		kfree(bo);
-		return ERR_PTR(ret);
-	}
+	drm_gem_private_object_init(&rknpu->drm, &bo->base, size);
 	ret = bo_populate(rknpu, bo);
 	if (ret) {
 		rknpu_bo_put(bo);
