@@ -80,8 +80,16 @@ Result<Buffer> upload_weights(const Device& device, const detail::ConvolutionPla
         return std::move(access).error();
     const ConvolutionShape& s = plan.shape;
     const std::size_t kernel = std::size_t{s.in_channels} * s.kernel_height * s.kernel_width;
-    for (std::uint32_t first = 0; first < s.out_channels; first += plan.kernels) {
-        const std::uint32_t count = std::min(plan.kernels, s.out_channels - first);
+    // The block works on pairs of kernels: an odd one gets a partner of zeroes.
+    std::vector<std::int8_t> pairs;
+    if (s.out_channels % 2) {
+        pairs.assign(weights.begin(), weights.begin() + static_cast<std::ptrdiff_t>(s.out_channels * kernel));
+        pairs.resize((s.out_channels + 1) * kernel);
+        weights = pairs;
+    }
+    const std::uint32_t all = s.out_channels + s.out_channels % 2;
+    for (std::uint32_t first = 0; first < all; first += plan.kernels) {
+        const std::uint32_t count = std::min(plan.kernels, all - first);
         auto r = layout::kernels_to_native<std::int8_t>(
             {count, s.in_channels, s.kernel_height, s.kernel_width}, weights.subspan(first * kernel, count * kernel),
             s.weight_zero, access->bytes().subspan(std::size_t{first} * plan.kernel_bytes));

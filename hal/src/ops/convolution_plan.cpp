@@ -115,8 +115,9 @@ std::uint32_t piece_width(const ConvolutionPlan& plan) {
 std::uint32_t kernels_beside(const ConvolutionPlan& plan, std::uint32_t banks) {
     const std::uint32_t pass = channels_per_pass(MacInput::Int8);
     const std::uint32_t fit = std::min(cbuf::weight_bytes_beside(banks) / plan.kernel_bytes, kMostTaskKernels);
-    if (fit >= round_up(plan.shape.out_channels, 2))
-        return plan.shape.out_channels;
+    const std::uint32_t all = round_up(plan.shape.out_channels, 2);
+    if (fit >= all)
+        return all;
     return fit >= pass ? fit / pass * pass : fit / kLeastKernels * kLeastKernels;
 }
 

@@ -1,0 +1,276 @@
+// SPDX-License-Identifier: MIT
+#include "support/fake_driver.hpp"
+
+#include "backend/drm.hpp"
+#include "device_state.hpp"
+#include "support/test.hpp"
+
+#include <linux/dma-buf.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+
+#include <sys/mman.h>
+#include <sys/stat.h>
+
+namespace {
+
+constexpr std::uint64_t kPage = 4096;
+constexpr char kNode[] = "/dev/dri/renderD128";
+
+std::uint64_t pages(std::uint64_t size) {
+    return (size + kPage - 1) / kPage * kPage;
+}
+
+const char* name_of(unsigned long request) {
+    switch (request) {
+    case DRM_IOCTL_VERSION:
+        return "VERSION";
+    case DRM_IOCTL_RKNPU_ACTION:
+        return "ACTION";
+    case DRM_IOCTL_RKNPU_SUBMIT:
+        return "SUBMIT";
+    case DRM_IOCTL_RKNPU_MEM_CREATE:
+        return "MEM_CREATE";
+    case DRM_IOCTL_RKNPU_MEM_MAP:
+        return "MEM_MAP";
+    case DRM_IOCTL_RKNPU_MEM_DESTROY:
+        return "MEM_DESTROY";
+    case DRM_IOCTL_RKNPU_MEM_SYNC:
+        return "MEM_SYNC";
+    case DRM_IOCTL_PRIME_HANDLE_TO_FD:
+        return "PRIME_HANDLE_TO_FD";
+    case DRM_IOCTL_PRIME_FD_TO_HANDLE:
+        return "PRIME_FD_TO_HANDLE";
+    case DMA_BUF_IOCTL_SYNC:
+        return "DMA_BUF_SYNC";
+    default:
+        return "unknown ioctl";
+    }
+}
+
+} // namespace
+
+FakeDriver::FakeDriver() {
+    nodes[kNode] = {};
+}
+FakeDriver::~FakeDriver() = default;
+
+std::vector<const FakeDriver::Call*> FakeDriver::named(const std::string& name) const {
+    std::vector<const Call*> found;
+    for (const Call& call : calls) {
+        if (call.name == name)
+            found.push_back(&call);
+    }
+    return found;
+}
+
+std::byte* FakeDriver::memory(std::uint64_t token) const {
+    for (const auto& [handle, buffer] : buffers_) {
+        if (buffer.token == token)
+            return buffer.memory->data();
+    }
+    return nullptr;
+}
+
+int FakeDriver::inject(bool interruptible) {
+    if (interruptible && interrupted_ < interrupt_times_) {
+        ++interrupted_;
+        return -interrupt_error_;
+    }
+    interrupted_ = 0;
+    if (fail_in_ == 0 || --fail_in_ != 0)
+        return 0;
+    failed_ = true;
+    return -fail_error_;
+}
+
+int FakeDriver::open(const char* path, int) noexcept {
+    calls.push_back({.name = "open"});
+    if (const int error = inject(interrupt_error_ == EINTR))
+        return error;
+    const auto node = nodes.find(path);
+    if (node == nodes.end())
+        return -ENOENT;
+    if (node->second.open_error)
+        return node->second.open_error;
+    ++open_nodes_;
+    files_[next_fd_] = path;
+    return next_fd_++;
+}
+
+void FakeDriver::close(int fd) noexcept {
+    assert_int_equal(files_.erase(fd), 1);
+    --open_nodes_;
+}
+
+int FakeDriver::ioctl(int fd, unsigned long request, void* argument) noexcept {
+    calls.push_back({.name = name_of(request)});
+    if (request == DRM_IOCTL_RKNPU_MEM_DESTROY) // must always get through: there is nobody to tell
+        return dispatch(fd, request, argument);
+    if (const int error = inject(true))
+        return error;
+    return dispatch(fd, request, argument);
+}
+
+int FakeDriver::dispatch(int fd, unsigned long request, void* argument) {
+    Call& call = calls.back();
+    switch (request) {
+    case DRM_IOCTL_VERSION:
+        return version(fd, argument);
+    case DRM_IOCTL_RKNPU_ACTION:
+        return action(*static_cast<rknpu_action*>(argument));
+    case DRM_IOCTL_RKNPU_MEM_CREATE: {
+        auto& m = *static_cast<rknpu_mem_create*>(argument);
+        call.flags = m.flags;
+        call.size = m.size;
+        return mem_create(m);
+    }
+    case DRM_IOCTL_RKNPU_MEM_MAP: {
+        auto& m = *static_cast<rknpu_mem_map*>(argument);
+        m.offset = std::uint64_t{m.handle} << 32;
+        return buffers_.contains(m.handle) ? 0 : -ENOENT;
+    }
+    case DRM_IOCTL_RKNPU_MEM_DESTROY:
+        return buffers_.erase(static_cast<rknpu_mem_destroy*>(argument)->handle) ? 0 : -EINVAL;
+    case DRM_IOCTL_RKNPU_MEM_SYNC: {
+        const auto& s = *static_cast<rknpu_mem_sync*>(argument);
+        call.object = s.obj_addr;
+        call.offset = s.offset;
+        call.size = s.size;
+        call.flags = s.flags;
+        return memory(s.obj_addr) ? 0 : -EINVAL;
+    }
+    case DRM_IOCTL_RKNPU_SUBMIT:
+        return submit(*static_cast<rknpu_submit*>(argument));
+    case DRM_IOCTL_PRIME_HANDLE_TO_FD: {
+        auto& p = *static_cast<drm_prime_handle*>(argument);
+        call.flags = p.flags;
+        return export_fd(p.handle, p.fd);
+    }
+    case DRM_IOCTL_PRIME_FD_TO_HANDLE: {
+        auto& p = *static_cast<drm_prime_handle*>(argument);
+        return import_fd(p.fd, p.handle);
+    }
+    case DMA_BUF_IOCTL_SYNC:
+        call.flags = static_cast<std::uint32_t>(static_cast<dma_buf_sync*>(argument)->flags);
+        return 0;
+    default:
+        return -ENOTTY;
+    }
+}
+
+int FakeDriver::version(int fd, void* argument) {
+    auto& v = *static_cast<drm_version*>(argument);
+    const std::string& driver = nodes.at(files_.at(fd)).driver;
+    std::memcpy(v.name, driver.data(), std::min(driver.size(), v.name_len));
+    v.name_len = driver.size();
+    return 0;
+}
+
+int FakeDriver::action(rknpu_action& action) {
+    switch (action.flags) {
+    case RKNPU_GET_DRV_VERSION:
+        action.value = 908;
+        return 0;
+    case RKNPU_GET_HW_VERSION:
+        action.value = hardware_version;
+        return 0;
+    case RKNPU_GET_IOMMU_EN:
+        action.value = iommu;
+        return 0;
+    default:
+        return -EINVAL;
+    }
+}
+
+FakeDriver::Buffer& FakeDriver::add_buffer(std::uint64_t size, std::uint32_t& handle) {
+    handle = next_handle_++;
+    Buffer& buffer = buffers_[handle];
+    buffer.size = pages(size);
+    buffer.token = next_token_++;
+    buffer.dma_address = first_dma_address - dma_used_;
+    dma_used_ += buffer.size;
+    buffer.memory = std::make_shared<std::vector<std::byte>>(buffer.size);
+    return buffer;
+}
+
+int FakeDriver::mem_create(rknpu_mem_create& m) {
+    if (!buffers_.contains(m.handle))
+        add_buffer(m.size, m.handle);
+    const Buffer& buffer = buffers_[m.handle];
+    m.size = buffer.size;
+    m.obj_addr = buffer.token;
+    m.dma_addr = buffer.dma_address;
+    return 0;
+}
+
+int FakeDriver::submit(rknpu_submit& s) {
+    if (on_submit)
+        return on_submit(s);
+    s.task_counter = s.task_number;
+    s.hw_elapse_time = 1234;
+    s.core_mask = s.core_mask ? s.core_mask : 2;
+    return 0;
+}
+
+// A dma-buf is stood for by an empty memfd of the right size; the inode tells whose it is.
+int FakeDriver::export_fd(std::uint32_t handle, int& fd) {
+    const auto it = buffers_.find(handle);
+    if (it == buffers_.end())
+        return -ENOENT;
+    fd = ::memfd_create("fake", MFD_CLOEXEC);
+    struct stat status;
+    if (fd < 0 || ::ftruncate(fd, static_cast<off_t>(it->second.size)) != 0 || ::fstat(fd, &status) != 0)
+        return -ENOMEM;
+    it->second.inode = status.st_ino;
+    return 0;
+}
+
+int FakeDriver::import_fd(int fd, std::uint32_t& handle) {
+    struct stat status;
+    if (::fstat(fd, &status) != 0)
+        return -EBADF;
+    if (!S_ISREG(status.st_mode) || status.st_size == 0)
+        return -EINVAL;
+    for (const auto& [known, buffer] : buffers_) {
+        if (buffer.inode == status.st_ino) {
+            handle = known;
+            return 0;
+        }
+    }
+    Buffer& buffer = add_buffer(static_cast<std::uint64_t>(status.st_size), handle);
+    buffer.imported = true;
+    buffer.inode = status.st_ino;
+    return 0;
+}
+
+int FakeDriver::mmap(int fd, std::uint64_t offset, std::size_t length, void** address) noexcept {
+    calls.push_back({.name = "mmap", .offset = offset, .size = length});
+    if (const int error = inject(false))
+        return error;
+    std::shared_ptr<std::vector<std::byte>> memory;
+    if (files_.contains(fd)) {
+        const auto it = buffers_.find(static_cast<std::uint32_t>(offset >> 32));
+        if (it == buffers_.end() || it->second.imported || length > it->second.size)
+            return -EINVAL;
+        memory = it->second.memory;
+    } else {
+        memory = std::make_shared<std::vector<std::byte>>(length);
+    }
+    *address = memory->data();
+    mappings_.emplace(*address, std::move(memory));
+    return 0;
+}
+
+void FakeDriver::munmap(void* address, std::size_t) noexcept {
+    const auto it = mappings_.find(address);
+    assert_true(it != mappings_.end());
+    mappings_.erase(it);
+}
+
+rknpu::Device open_fake(FakeDriver& driver) {
+    auto backend = must(rknpu::detail::open_drm_node(driver, kNode));
+    return rknpu::Device(must(rknpu::detail::DeviceState::create(std::move(backend))));
+}

@@ -1,0 +1,104 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include "backend/os.hpp"
+
+#include <rknpu/device.hpp>
+
+#include <drm/rknpu_drm.h>
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include <sys/types.h>
+
+/**
+ * A kernel with DRM nodes, made of nothing but bookkeeping: for tests of what the library asks of the system, in which
+ * order, and what it does when a call fails. Jobs compute nothing.
+ */
+class FakeDriver final : public rknpu::detail::Os {
+  public:
+    struct Node {
+        std::string driver = "rknpu";
+        int open_error = 0; // -errno
+    };
+    struct Call {
+        std::string name; // "open", "MEM_CREATE", "mmap", ...
+        std::uint64_t object = 0, offset = 0, size = 0;
+        std::uint32_t flags = 0;
+    };
+
+    FakeDriver();
+    ~FakeDriver() override;
+
+    // The system as it is.
+    std::map<std::string, Node> nodes;
+    std::uint32_t hardware_version = 0x46495245;
+    std::uint64_t first_dma_address = 0xfff00000; // further buffers lie below
+    bool iommu = true;
+
+    /// The n-th call from now (1: the next) fails with this errno; 0: none.
+    void fail_call(unsigned n, int error) { fail_in_ = n, fail_error_ = error; }
+    bool failed() const { return failed_; }
+    /// Each ioctl fails so often with this errno before it is carried out; so does open, with EINTR.
+    void interrupt(unsigned times, int error) { interrupt_times_ = times, interrupt_error_ = error; }
+    /// Answers SUBMIT in place of the driver.
+    std::function<int(rknpu_submit&)> on_submit;
+
+    // What was asked.
+    std::vector<Call> calls;
+    std::vector<const Call*> named(const std::string& name) const;
+    /// Memory of a buffer, to look into.
+    std::byte* memory(std::uint64_t token) const;
+
+    // What is left over.
+    unsigned open_nodes() const { return open_nodes_; }
+    std::size_t handles() const { return buffers_.size(); }
+    std::size_t mappings() const { return mappings_.size(); }
+
+    int open(const char* path, int flags) noexcept override;
+    void close(int fd) noexcept override;
+    int ioctl(int fd, unsigned long request, void* argument) noexcept override;
+    int mmap(int fd, std::uint64_t offset, std::size_t length, void** address) noexcept override;
+    void munmap(void* address, std::size_t length) noexcept override;
+
+  private:
+    struct Buffer {
+        std::uint64_t size = 0, token = 0, dma_address = 0;
+        bool imported = false;
+        std::shared_ptr<std::vector<std::byte>> memory;
+        ino_t inode = 0; // of the exported or imported descriptor
+    };
+
+    int inject(bool interruptible); // the errno of this call, 0 to carry it out
+    int dispatch(int fd, unsigned long request, void* argument);
+    int version(int fd, void* argument);
+    int action(rknpu_action& action);
+    int mem_create(rknpu_mem_create& request);
+    int submit(rknpu_submit& request);
+    int export_fd(std::uint32_t handle, int& fd);
+    int import_fd(int fd, std::uint32_t& handle);
+    Buffer& add_buffer(std::uint64_t size, std::uint32_t& handle);
+
+    unsigned fail_in_ = 0;
+    int fail_error_ = 0;
+    bool failed_ = false;
+    unsigned interrupt_times_ = 0, interrupted_ = 0;
+    int interrupt_error_ = 0;
+
+    std::map<int, std::string> files_; // open nodes by fd
+    unsigned open_nodes_ = 0;
+    int next_fd_ = 1000000; // no descriptors of this process
+    std::map<std::uint32_t, Buffer> buffers_;
+    std::multimap<void*, std::shared_ptr<std::vector<std::byte>>> mappings_;
+    std::uint32_t next_handle_ = 1;
+    std::uint64_t next_token_ = 0x5000;
+    std::uint64_t dma_used_ = 0;
+};
+
+/// The device "/dev/dri/renderD128" of a fake driver.
+rknpu::Device open_fake(FakeDriver& driver);

@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <rknpu/convolution.hpp>
+
+#include <cstdint>
+#include <vector>
+
+/*
+ * What the operators should compute, as plain loops over the program's own order of the data. Written from the
+ * definitions in the headers, with none of the library's code.
+ */
+namespace reference {
+
+/// C[m][n] = A[m][k] * B[k][n], modulo 2^32.
+std::vector<std::int32_t> matmul(std::uint32_t m, std::uint32_t k, std::uint32_t n, const std::vector<std::int8_t>& a,
+                                 const std::vector<std::int8_t>& b);
+
+/// The same for numbers whose sums are exact in double.
+std::vector<float> matmul(std::uint32_t m, std::uint32_t k, std::uint32_t n, const std::vector<double>& a,
+                          const std::vector<double>& b);
+
+/// Sums of a convolution, [channel][y][x]. `in`: [channel][y][x].
+std::vector<std::int64_t> convolution(const rknpu::ConvolutionShape& shape, std::uint32_t out_height,
+                                      std::uint32_t out_width, const std::vector<std::int8_t>& in,
+                                      const std::vector<std::int8_t>& weights, const std::vector<std::int32_t>& bias);
+
+/// saturate(round(sum * multiplier * 2^-shift + zero)), ties to even.
+std::int8_t requantise(std::int64_t sum, std::uint32_t multiplier, unsigned shift, int zero);
+
+/// The value of a binary16 number.
+double half_value(std::uint16_t bits);
+
+} // namespace reference
