@@ -14,6 +14,8 @@
 #include <linux/delay.h>
 #include <linux/interrupt.h>
 #include <linux/io.h>
+#include <linux/jiffies.h>
+#include <linux/ktime.h>
 #include <linux/reset.h>
 
 #include "rknpu_compat.h"
@@ -190,6 +192,28 @@ void rknpu_core_fault_acknowledge(struct rknpu_core *core)
 	enable_irq(core->io->irq);
 }
 
+/* At the latest one jiffy after the time, and never early: the present jiffy has begun already. */
+static void arm_timer(struct rknpu_core *core, u64 ns)
+{
+	core->armed = core->deadline;
+	mod_timer(&core->timer, jiffies + nsecs_to_jiffies(ns) + 1);
+}
+
+/**
+ * rknpu_core_set_deadline() - limit the time of the job on a core
+ * @core: the core
+ * @now: time in nanoseconds
+ * @timeout: what the job may take from now on, in nanoseconds
+ *
+ * Context: &rknpu_device.lock held.
+ */
+void rknpu_core_set_deadline(struct rknpu_core *core, u64 now, u64 timeout)
+{
+	core->deadline = now + timeout;
+	if (!timer_pending(&core->timer) || core->deadline < core->armed)
+		arm_timer(core, timeout);
+}
+
 static void rknpu_core_timer(struct timer_list *timer)
 {
 	struct rknpu_core *core = timer_container_of(core, timer, timer);
@@ -198,9 +222,10 @@ static void rknpu_core_timer(struct timer_list *timer)
 
 	spin_lock_irqsave(&rknpu->lock, flags);
 	if (rknpu_dispatch_busy(&rknpu->dispatch, core->index)) {
-		/* The timer is left running between jobs, so it may be early for this one. */
-		if (time_before(jiffies, core->deadline))
-			mod_timer(&core->timer, core->deadline);
+		u64 now = ktime_get_ns();
+
+		if (now < core->deadline)
+			arm_timer(core, core->deadline - now);
 		else
 			rknpu_sched_stop_core(core, -ETIMEDOUT);
 	}

@@ -53,9 +53,11 @@ struct rknpu_core {
 	int error;
 	/** @faulted: the interrupt was switched off because of a page fault */
 	bool faulted;
-	/** @deadline: end of the running job's time, in jiffies */
-	unsigned long deadline;
-	/** @timer: fires at or before @deadline */
+	/** @deadline: end of the running job's time, in nanoseconds of ktime_get_ns() */
+	u64 deadline;
+	/** @armed: deadline that @timer was set for, while it is pending */
+	u64 armed;
+	/** @timer: looks after @deadline; left running between jobs, so it may be early */
 	struct timer_list timer;
 	/** @load: busy time */
 	struct rknpu_load load;
@@ -93,6 +95,7 @@ struct rknpu_core_status {
 
 void rknpu_core_start_chunk(struct rknpu_core *core, const struct rknpu_chunk *chunk, u32 control,
 			    u32 base);
+void rknpu_core_set_deadline(struct rknpu_core *core, u64 now, u64 timeout);
 void rknpu_core_read_status(struct rknpu_core *core, struct rknpu_core_status *status);
 u32 rknpu_core_version(struct rknpu_core *core);
 int rknpu_core_reset(struct rknpu_core *core);

@@ -136,15 +136,14 @@ static void hardware_fini(struct rknpu_device *rknpu)
 
 /**
  * rknpu_device_register() - bring the NPU up
- * @dev: parent of the DRM device
+ * @dev: parent of the DRM device; its runtime PM powers all nodes, enabled
  * @nodes: the device-tree nodes in core order; they outlive the registration
  * @num_nodes: number of @nodes
- * @pm_dev: device whose runtime PM powers all nodes, enabled
  *
  * Return: the device, to be given to rknpu_device_unregister(), or an ERR_PTR.
  */
 struct rknpu_device *rknpu_device_register(struct device *dev, struct rknpu_node **nodes,
-					   unsigned int num_nodes, struct device *pm_dev)
+					   unsigned int num_nodes)
 {
 	struct rknpu_device *rknpu;
 	unsigned int i;
@@ -155,7 +154,7 @@ struct rknpu_device *rknpu_device_register(struct device *dev, struct rknpu_node
 		return rknpu;
 
 	rknpu->soc = nodes[0]->soc;
-	rknpu->pm_dev = pm_dev;
+	rknpu->pm_dev = dev;
 	rknpu->num_nodes = num_nodes;
 	for (i = 0; i < num_nodes; i++)
 		rknpu->nodes[i] = nodes[i];

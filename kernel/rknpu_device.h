@@ -37,8 +37,10 @@ struct rknpu_soc;
 struct rknpu_node {
 	/** @dev: the node's platform device; its runtime PM powers the cores and the IOMMU */
 	struct device *dev;
-	/** @rknpu: the device that the node belongs to, BSP form only */
+	/** @rknpu: the device, in the node that stands for it; see @gathers */
 	struct rknpu_device *rknpu;
+	/** @gathers: mainline form: the node of core 0, which takes in the others */
+	bool gathers;
 	/** @soc: what the compatible says */
 	const struct rknpu_soc *soc;
 	/** @clks: all clocks of the node, the first one is the core clock */
@@ -134,7 +136,7 @@ static inline struct rknpu_device *to_rknpu(struct drm_device *drm)
 }
 
 struct rknpu_device *rknpu_device_register(struct device *dev, struct rknpu_node **nodes,
-					   unsigned int num_nodes, struct device *pm_dev);
+					   unsigned int num_nodes);
 void rknpu_device_unregister(struct rknpu_device *rknpu);
 
 #endif

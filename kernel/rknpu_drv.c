@@ -90,7 +90,7 @@ static int __init rknpu_init(void)
 	ret = rknpu_job_cache_create();
 	if (ret)
 		return ret;
-	ret = rknpu_dt_register_drivers();
+	ret = rknpu_dt_register_driver();
 	if (ret)
 		rknpu_job_cache_destroy();
 	return ret;
@@ -98,7 +98,7 @@ static int __init rknpu_init(void)
 
 static void __exit rknpu_exit(void)
 {
-	rknpu_dt_unregister_drivers();
+	rknpu_dt_unregister_driver();
 	rknpu_job_cache_destroy();
 }
 

@@ -34,7 +34,7 @@ static inline struct rknpu_file *to_rknpu_file(struct drm_file *drm_file)
 
 extern const struct drm_driver rknpu_drm_driver;
 
-int rknpu_dt_register_drivers(void);
-void rknpu_dt_unregister_drivers(void);
+int rknpu_dt_register_driver(void);
+void rknpu_dt_unregister_driver(void);
 
 #endif

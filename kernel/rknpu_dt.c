@@ -3,9 +3,9 @@
  * DOC: Device tree
  *
  * There are two forms. The BSP form has one node with all cores and one IOMMU for all of them. The
- * mainline form has one node and one IOMMU per core; here these are gathered by the component
- * framework under a device of our own, which exists when the device tree has such nodes, and which
- * powers them through device links.
+ * mainline form has one node and one IOMMU per core; here the component framework gathers the nodes
+ * under the one with the lowest address, which is core 0, and which powers the others through
+ * device links.
  *
  * Either way a node is described by &struct rknpu_node, and the rest of the driver does not know
  * the form.
@@ -16,6 +16,7 @@
 #include <linux/io.h>
 #include <linux/module.h>
 #include <linux/of.h>
+#include <linux/of_address.h>
 #include <linux/platform_device.h>
 #include <linux/pm_runtime.h>
 #include <linux/regulator/consumer.h>
@@ -34,16 +35,28 @@
 #define RKNPU_WINDOW_CNA 0x1000
 #define RKNPU_WINDOW_CORE 0x3000
 
-static const struct of_device_id rknpu_core_dt_ids[] = {
-	{ .compatible = "rockchip,rk3588-rknn-core", .data = &rknpu_soc_rk3588 },
+/**
+ * struct rknpu_match - what a compatible stands for
+ */
+struct rknpu_match {
+	/** @soc: per-SoC facts */
+	const struct rknpu_soc *soc;
+	/** @per_core: mainline form, the node is one core */
+	bool per_core;
+};
+
+static const struct rknpu_match rknpu_match_rk3588 = { .soc = &rknpu_soc_rk3588 };
+static const struct rknpu_match rknpu_match_rk3588_core = {
+	.soc = &rknpu_soc_rk3588,
+	.per_core = true,
+};
+
+static const struct of_device_id rknpu_dt_ids[] = {
+	{ .compatible = "rockchip,rk3588-rknpu", .data = &rknpu_match_rk3588 },
+	{ .compatible = "rockchip,rk3588-rknn-core", .data = &rknpu_match_rk3588_core },
 	{}
 };
-MODULE_DEVICE_TABLE(of, rknpu_core_dt_ids);
-
-static const struct of_device_id rknpu_bsp_dt_ids[] = { { .compatible = "rockchip,rk3588-rknpu",
-							  .data = &rknpu_soc_rk3588 },
-							{} };
-MODULE_DEVICE_TABLE(of, rknpu_bsp_dt_ids);
+MODULE_DEVICE_TABLE(of, rknpu_dt_ids);
 
 /* The windows of the IOMMU lie inside the NPU's, so the regions can't be claimed. */
 static void __iomem *map_window(struct platform_device *pdev, struct resource *res)
@@ -97,19 +110,21 @@ static int get_supplies(struct rknpu_node *node, const char *const *names)
 	return 0;
 }
 
-static struct rknpu_node *node_create(struct platform_device *pdev, const char *const *supplies)
+static struct rknpu_node *node_create(struct platform_device *pdev,
+				      const struct rknpu_match *match)
 {
+	static const char *const supplies[][2] = { { "rknpu", "mem" }, { "npu", "sram" } };
 	struct rknpu_node *node = devm_kzalloc(&pdev->dev, sizeof(*node), GFP_KERNEL);
 	int ret;
 
 	if (!node)
 		return ERR_PTR(-ENOMEM);
 	node->dev = &pdev->dev;
-	node->soc = of_device_get_match_data(&pdev->dev);
+	node->soc = match->soc;
 	node->num_clks = devm_clk_bulk_get_all(&pdev->dev, &node->clks);
 	if (node->num_clks < 0)
 		return ERR_PTR(dev_err_probe(&pdev->dev, node->num_clks, "can't get clocks\n"));
-	ret = get_supplies(node, supplies);
+	ret = get_supplies(node, supplies[match->per_core]);
 	if (ret)
 		return ERR_PTR(ret);
 	platform_set_drvdata(pdev, node);
@@ -225,16 +240,12 @@ static int enable_autosuspend(struct device *dev)
 
 /* BSP form: one node is the whole NPU. */
 
-static int rknpu_bsp_probe(struct platform_device *pdev)
+static int bsp_probe(struct platform_device *pdev, struct rknpu_node *node)
 {
-	static const char *const supplies[] = { "rknpu", "mem" };
-	struct rknpu_node *node = node_create(pdev, supplies);
 	struct rknpu_device *rknpu;
 	unsigned int i;
 	int ret;
 
-	if (IS_ERR(node))
-		return PTR_ERR(node);
 	node->num_cores = node->soc->num_cores;
 	for (i = 0; i < node->num_cores; i++) {
 		ret = bsp_core_io(pdev, node, i);
@@ -245,33 +256,16 @@ static int rknpu_bsp_probe(struct platform_device *pdev)
 	if (ret)
 		return ret;
 
-	rknpu = rknpu_device_register(&pdev->dev, &node, 1, &pdev->dev);
+	rknpu = rknpu_device_register(&pdev->dev, &node, 1);
 	if (IS_ERR(rknpu))
 		return dev_err_probe(&pdev->dev, PTR_ERR(rknpu), "can't bring up the NPU\n");
 	node->rknpu = rknpu;
 	return 0;
 }
 
-static void rknpu_bsp_remove(struct platform_device *pdev)
-{
-	struct rknpu_node *node = platform_get_drvdata(pdev);
+/* Mainline form: core 0 gathers the others. */
 
-	rknpu_device_unregister(node->rknpu);
-}
-
-static struct platform_driver rknpu_bsp_driver = {
-	.probe = rknpu_bsp_probe,
-	.remove = rknpu_bsp_remove,
-	.driver = {
-		.name = "RKNPU",
-		.of_match_table = rknpu_bsp_dt_ids,
-		.pm = pm_ptr(&rknpu_node_pm_ops),
-	},
-};
-
-/* Mainline form: a node is one core, a component of the NPU. */
-
-static int rknpu_core_bind(struct device *dev, struct device *master, void *data)
+static int core_bind(struct device *dev, struct device *first, void *data)
 {
 	struct rknpu_node **slot = data;
 
@@ -279,52 +273,20 @@ static int rknpu_core_bind(struct device *dev, struct device *master, void *data
 		slot++;
 	*slot = dev_get_drvdata(dev);
 
-	if (!device_link_add(master, dev, DL_FLAG_STATELESS | DL_FLAG_PM_RUNTIME))
-		return -ENOMEM;
-	return 0;
+	/* Core 0 is powered at this moment, so this one must be as well. */
+	return device_link_add(first, dev,
+			       DL_FLAG_STATELESS | DL_FLAG_PM_RUNTIME | DL_FLAG_RPM_ACTIVE) ?
+	       0 : -ENOMEM;
 }
 
-static void rknpu_core_unbind(struct device *dev, struct device *master, void *data)
+static void core_unbind(struct device *dev, struct device *first, void *data)
 {
-	device_link_remove(master, dev);
+	device_link_remove(first, dev);
 }
 
-static const struct component_ops rknpu_core_component_ops = {
-	.bind = rknpu_core_bind,
-	.unbind = rknpu_core_unbind,
-};
-
-static int rknpu_core_probe(struct platform_device *pdev)
-{
-	static const char *const supplies[] = { "npu", "sram" };
-	struct rknpu_node *node = node_create(pdev, supplies);
-	int ret;
-
-	if (IS_ERR(node))
-		return PTR_ERR(node);
-	node->num_cores = 1;
-	ret = core_io(pdev, node);
-	if (ret)
-		return ret;
-	ret = enable_autosuspend(&pdev->dev);
-	if (ret)
-		return ret;
-	return component_add(&pdev->dev, &rknpu_core_component_ops);
-}
-
-static void rknpu_core_remove(struct platform_device *pdev)
-{
-	component_del(&pdev->dev, &rknpu_core_component_ops);
-}
-
-static struct platform_driver rknpu_core_driver = {
-	.probe = rknpu_core_probe,
-	.remove = rknpu_core_remove,
-	.driver = {
-		.name = "rknpu-core",
-		.of_match_table = rknpu_core_dt_ids,
-		.pm = pm_ptr(&rknpu_node_pm_ops),
-	},
+static const struct component_ops core_component_ops = {
+	.bind = core_bind,
+	.unbind = core_unbind,
 };
 
 /* Core numbers follow the addresses, whatever the order of the nodes is. */
@@ -335,128 +297,165 @@ static int by_address(const void *a, const void *b)
 	return (*first)->start < (*second)->start ? -1 : (*first)->start > (*second)->start;
 }
 
-static int rknpu_gather_bind(struct device *dev)
+static int gather_bind(struct device *dev)
 {
 	/* One more than there can be: the components look for the first free slot. */
-	struct rknpu_node *nodes[RKNPU_DISPATCH_MAX_CORES + 1] = {};
+	struct rknpu_node *nodes[RKNPU_DISPATCH_MAX_CORES + 1] = { dev_get_drvdata(dev) };
 	struct rknpu_device *rknpu;
 	unsigned int num = 0;
 	int ret;
 
+	ret = pm_runtime_resume_and_get(dev);
+	if (ret)
+		return ret;
 	ret = component_bind_all(dev, nodes);
+	pm_runtime_mark_last_busy(dev);
+	pm_runtime_put_autosuspend(dev);
 	if (ret)
 		return ret;
 	while (nodes[num])
 		num++;
 	sort(nodes, num, sizeof(*nodes), by_address, NULL);
 
-	rknpu = rknpu_device_register(dev, nodes, num, dev);
+	rknpu = rknpu_device_register(dev, nodes, num);
 	if (IS_ERR(rknpu)) {
-		component_unbind_all(dev, nodes);
+		component_unbind_all(dev, NULL);
 		return dev_err_probe(dev, PTR_ERR(rknpu), "can't bring up the NPU\n");
 	}
-	dev_set_drvdata(dev, rknpu);
+	nodes[0]->rknpu = rknpu;
 	return 0;
 }
 
-static void rknpu_gather_unbind(struct device *dev)
+static void gather_unbind(struct device *dev)
 {
-	rknpu_device_unregister(dev_get_drvdata(dev));
+	struct rknpu_node *node = dev_get_drvdata(dev);
+
+	rknpu_device_unregister(node->rknpu);
 	component_unbind_all(dev, NULL);
 }
 
-static const struct component_master_ops rknpu_gather_ops = {
-	.bind = rknpu_gather_bind,
-	.unbind = rknpu_gather_unbind,
+static const struct component_master_ops gather_ops = {
+	.bind = gather_bind,
+	.unbind = gather_unbind,
 };
 
-static int rknpu_gather_probe(struct platform_device *pdev)
+/* The next node after @np that is a core in use, with a reference; drops the one of @np. */
+static struct device_node *next_core(struct device_node *np)
+{
+	while ((np = of_find_matching_node(np, rknpu_dt_ids))) {
+		const struct rknpu_match *match = of_match_node(rknpu_dt_ids, np)->data;
+
+		if (match->per_core && of_device_is_available(np))
+			return np;
+	}
+	return NULL;
+}
+
+static u64 address_of(struct device_node *np)
+{
+	struct resource res;
+
+	return of_address_to_resource(np, 0, &res) ? U64_MAX : res.start;
+}
+
+/* The core with the lowest address is core 0. */
+static bool is_first_core(struct device *dev)
+{
+	u64 address = address_of(dev->of_node);
+	struct device_node *np = NULL;
+
+	while ((np = next_core(np))) {
+		if (address_of(np) < address) {
+			of_node_put(np);
+			return false;
+		}
+	}
+	return true;
+}
+
+static int gather_others(struct device *dev)
 {
 	struct component_match *match = NULL;
-	struct device_node *np;
-	unsigned int num = 0;
-	int ret;
+	struct device_node *np = NULL;
+	unsigned int num = 1;
 
-	for_each_matching_node(np, rknpu_core_dt_ids) {
-		if (!of_device_is_available(np))
+	while ((np = next_core(np))) {
+		if (np == dev->of_node)
 			continue;
 		if (++num > RKNPU_DISPATCH_MAX_CORES) {
 			of_node_put(np);
-			return dev_err_probe(&pdev->dev, -EINVAL, "more than %u cores\n",
+			return dev_err_probe(dev, -EINVAL, "more than %u cores\n",
 					     RKNPU_DISPATCH_MAX_CORES);
 		}
-		component_match_add_release(&pdev->dev, &match, component_release_of,
+		component_match_add_release(dev, &match, component_release_of,
 					    component_compare_of, of_node_get(np));
 	}
-
-	ret = enable_autosuspend(&pdev->dev);
-	if (ret)
-		return ret;
-	return component_master_add_with_match(&pdev->dev, &rknpu_gather_ops, match);
+	return component_master_add_with_match(dev, &gather_ops, match);
 }
 
-static void rknpu_gather_remove(struct platform_device *pdev)
-{
-	component_master_del(&pdev->dev, &rknpu_gather_ops);
-}
-
-static struct platform_driver rknpu_gather_driver = {
-	.probe = rknpu_gather_probe,
-	.remove = rknpu_gather_remove,
-	.driver = {
-		.name = "rknpu-cores",
-	},
-};
-
-static struct platform_driver *const rknpu_drivers[] = {
-	&rknpu_bsp_driver,
-	&rknpu_core_driver,
-	&rknpu_gather_driver,
-};
-
-static struct platform_device *rknpu_gather_dev;
-
-static bool have_core_nodes(void)
-{
-	struct device_node *np;
-
-	for_each_matching_node(np, rknpu_core_dt_ids) {
-		if (of_device_is_available(np)) {
-			of_node_put(np);
-			return true;
-		}
-	}
-	return false;
-}
-
-/**
- * rknpu_dt_register_drivers() - start to look for NPUs
- *
- * Return: 0 or a negative errno.
- */
-int rknpu_dt_register_drivers(void)
+static int core_probe(struct platform_device *pdev, struct rknpu_node *node)
 {
 	int ret;
 
-	ret = platform_register_drivers(rknpu_drivers, ARRAY_SIZE(rknpu_drivers));
-	if (ret || !have_core_nodes())
+	node->num_cores = 1;
+	ret = core_io(pdev, node);
+	if (ret)
 		return ret;
+	ret = enable_autosuspend(&pdev->dev);
+	if (ret)
+		return ret;
+	node->gathers = is_first_core(&pdev->dev);
+	return node->gathers ? gather_others(&pdev->dev) :
+			       component_add(&pdev->dev, &core_component_ops);
+}
 
-	rknpu_gather_dev = platform_device_register_simple("rknpu-cores", PLATFORM_DEVID_NONE, NULL,
-							   0);
-	if (IS_ERR(rknpu_gather_dev)) {
-		ret = PTR_ERR(rknpu_gather_dev);
-		rknpu_gather_dev = NULL;
-		platform_unregister_drivers(rknpu_drivers, ARRAY_SIZE(rknpu_drivers));
-	}
-	return ret;
+static int rknpu_probe(struct platform_device *pdev)
+{
+	const struct rknpu_match *match = of_device_get_match_data(&pdev->dev);
+	struct rknpu_node *node = node_create(pdev, match);
+
+	if (IS_ERR(node))
+		return PTR_ERR(node);
+	return match->per_core ? core_probe(pdev, node) : bsp_probe(pdev, node);
+}
+
+static void rknpu_remove(struct platform_device *pdev)
+{
+	const struct rknpu_match *match = of_device_get_match_data(&pdev->dev);
+	struct rknpu_node *node = platform_get_drvdata(pdev);
+
+	if (!match->per_core)
+		rknpu_device_unregister(node->rknpu);
+	else if (node->gathers)
+		component_master_del(&pdev->dev, &gather_ops);
+	else
+		component_del(&pdev->dev, &core_component_ops);
+}
+
+static struct platform_driver rknpu_driver = {
+	.probe = rknpu_probe,
+	.remove = rknpu_remove,
+	.driver = {
+		.name = "RKNPU",
+		.of_match_table = rknpu_dt_ids,
+		.pm = pm_ptr(&rknpu_node_pm_ops),
+	},
+};
+
+/**
+ * rknpu_dt_register_driver() - start to look for NPUs
+ *
+ * Return: 0 or a negative errno.
+ */
+int rknpu_dt_register_driver(void)
+{
+	return platform_driver_register(&rknpu_driver);
 }
 
 /**
- * rknpu_dt_unregister_drivers() - let go of all NPUs
+ * rknpu_dt_unregister_driver() - let go of all NPUs
  */
-void rknpu_dt_unregister_drivers(void)
+void rknpu_dt_unregister_driver(void)
 {
-	platform_device_unregister(rknpu_gather_dev);
-	platform_unregister_drivers(rknpu_drivers, ARRAY_SIZE(rknpu_drivers));
+	platform_driver_unregister(&rknpu_driver);
 }

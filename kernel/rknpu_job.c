@@ -8,7 +8,6 @@
  * first command list and the interrupt masks of the first and the last task. What user space does
  * to the task array afterwards has no effect.
  */
-#include <linux/jiffies.h>
 #include <linux/mm.h>
 #include <linux/pm_runtime.h>
 #include <linux/slab.h>
@@ -269,7 +268,7 @@ struct rknpu_job *rknpu_job_create(struct rknpu_file *file, struct rknpu_submit 
 	INIT_LIST_HEAD(&job->sched.node);
 	for (i = 0; i < ARRAY_SIZE(job->range); i++)
 		job->range[i].chunks = &job->range[i].single;
-	job->timeout = msecs_to_jiffies(args->timeout);
+	job->timeout = (u64)args->timeout * NSEC_PER_MSEC;
 	job->base = lower_32_bits(args->task_base_addr);
 	job->control = RKNPU_PC_TASK_CONTROL_MODE;
 	if (args->flags & RKNPU_JOB_PINGPONG)

@@ -54,8 +54,8 @@ struct rknpu_job {
 	u32 control;
 	/** @base: value of the DMA base register */
 	u32 base;
-	/** @timeout: in jiffies */
-	unsigned long timeout;
+	/** @timeout: in nanoseconds */
+	u64 timeout;
 	/** @powered: holds a runtime PM reference */
 	bool powered;
 	/** @done: completed at the end */

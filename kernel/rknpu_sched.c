@@ -26,7 +26,7 @@
 #include "rknpu_soc.h"
 
 /* What a job whose owner is gone may still take */
-#define RKNPU_ORPHAN_TIMEOUT ((unsigned long)HZ / 4)
+#define RKNPU_ORPHAN_TIMEOUT (NSEC_PER_SEC / 4)
 
 static struct rknpu_job *to_job(struct rknpu_dispatch_job *sched)
 {
@@ -61,12 +61,12 @@ static void start_chunk(struct rknpu_core *core)
 static void start_job(struct rknpu_job *job)
 {
 	struct rknpu_device *rknpu = job->rknpu;
-	unsigned long timeout = job->timeout;
+	u64 timeout = job->timeout;
 	u64 now = ktime_get_ns();
 	unsigned int i;
 
 	if (job->orphan)
-		timeout = min(timeout, RKNPU_ORPHAN_TIMEOUT);
+		timeout = min_t(u64, timeout, RKNPU_ORPHAN_TIMEOUT);
 
 	job->started_ns = now;
 	job->running = job->sched.mask;
@@ -76,11 +76,7 @@ static void start_job(struct rknpu_job *job)
 		if (!(job->running & BIT(i)))
 			continue;
 		core->chunk = 0;
-		/* One more: the present jiffy has begun already. */
-		core->deadline = jiffies + timeout + 1;
-		if (!timer_pending(&core->timer) ||
-		    time_before(core->deadline, core->timer.expires))
-			mod_timer(&core->timer, core->deadline);
+		rknpu_core_set_deadline(core, now, timeout);
 		rknpu_load_set(&core->load, now, true);
 		start_chunk(core);
 	}
@@ -260,6 +256,8 @@ static void rknpu_switch_work(struct work_struct *work)
 		ret = attach_nodes(rknpu, job->sched.mask, job->domain);
 
 		scoped_guard(spinlock_irqsave, &rknpu->lock) {
+			if (!ret && rknpu->stopping)
+				ret = -ENODEV;
 			if (ret) {
 				fail_switching(rknpu, job->sched.mask, ret);
 			} else {
@@ -320,6 +318,7 @@ int rknpu_sched_queue(struct rknpu_file *file, struct rknpu_job *job)
 static void abandon(struct rknpu_job *job)
 {
 	struct rknpu_device *rknpu = job->rknpu;
+	u64 now = ktime_get_ns();
 	unsigned int i;
 
 	if (job->ended)
@@ -335,13 +334,9 @@ static void abandon(struct rknpu_job *job)
 	job->orphan = true;
 	for (i = 0; i < rknpu->num_cores; i++) {
 		struct rknpu_core *core = &rknpu->cores[i];
-		unsigned long limit = jiffies + RKNPU_ORPHAN_TIMEOUT;
 
-		if (core->job != job || !(job->running & BIT(i)) ||
-		    time_before(core->deadline, limit))
-			continue;
-		core->deadline = limit;
-		mod_timer(&core->timer, limit);
+		if (core->job == job && core->deadline > now + RKNPU_ORPHAN_TIMEOUT)
+			rknpu_core_set_deadline(core, now, RKNPU_ORPHAN_TIMEOUT);
 	}
 }
 
@@ -426,8 +421,8 @@ void rknpu_sched_stop(struct rknpu_device *rknpu)
 			}
 		}
 		for (i = 0; i < rknpu->num_cores; i++)
-			if (rknpu->cores[i].job)
-				abandon(rknpu->cores[i].job);
+			if (rknpu_dispatch_busy(&rknpu->dispatch, i))
+				rknpu_sched_stop_core(&rknpu->cores[i], -ENODEV);
 	}
 
 	wait_event(rknpu->idle, quiet(rknpu));
