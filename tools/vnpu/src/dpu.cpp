@@ -152,8 +152,17 @@ Dpu::Dpu(const DpuPlan& plan, const RdmaData& data)
 
 void Dpu::store(std::uint64_t pixel, std::size_t channel, std::uint32_t bits) {
     std::uint8_t* to = out_.data() + (channel / c2_ * plan_.pixels() + pixel) * kAtom + channel % c2_ * out_bytes_;
-    for (unsigned i = 0; i < out_bytes_; ++i)
-        to[i] = static_cast<std::uint8_t>(bits >> (8 * i));
+    switch (out_bytes_) {
+    case 1:
+        *to = static_cast<std::uint8_t>(bits);
+        break;
+    case 2:
+        std::memcpy(to, &bits, 2);
+        break;
+    default:
+        std::memcpy(to, &bits, 4);
+        break;
+    }
 }
 
 void Dpu::process(std::uint64_t pixel, std::int32_t* v) {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <bit>
 #include <cstddef>
 #include <cstdint>
 #include <set>
@@ -9,6 +10,9 @@
 #include "vnpu/vnpu.h"
 
 namespace npu {
+
+// Memory holds little-endian numbers, and the model copies them to and from its own.
+static_assert(std::endian::native == std::endian::little);
 
 // The host of the model (memory, lines, reports) and the records of what was reported.
 class Host {

@@ -7,6 +7,6 @@
 namespace npu::limits {
 
 constexpr std::uint64_t kMapElements = std::uint64_t{1} << 26; // of one feature map, weight set or output
-constexpr std::uint64_t kMacs = std::uint64_t{1} << 38;        // of one task
+constexpr std::uint64_t kMacs = std::uint64_t{1} << 36;        // of one task
 
 } // namespace npu::limits
