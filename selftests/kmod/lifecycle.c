@@ -48,7 +48,6 @@ struct victim {
 	__u32 core_mask;
 	__u64 memory;
 	unsigned int rows;
-	bool hangs;
 };
 
 /* Allocates, then runs a job that lasts far longer than the test. */
@@ -66,8 +65,6 @@ static int run_for_ever(void *arg)
 			return 2;
 		memset(bo.map, 1, v->memory);
 	}
-	if (v->hangs)
-		npu_matmul_no_start(&mm, 0);
 	return -npu_matmul_run(&mm, v->core_mask, 0xffffffff);
 }
 
@@ -88,12 +85,15 @@ TEST_F(life, killed_while_the_job_hangs)
 	unsigned int core;
 
 	for (core = 0; core < NPU_CORES; core++) {
-		struct victim v = { 1U << core, 0, 1, true };
+		struct victim v = { 1U << core, 0, 1 };
 		unsigned int starts = npu_ctl_core(core, VNPU_CTL_STARTS);
-		pid_t pid = npu_spawn(run_for_ever, &v);
+		pid_t pid;
 
+		npu_fault(core, VNPU_FAULT_HANG, 0);
+		pid = npu_spawn(run_for_ever, &v);
 		wait_for_start(core, starts + 1);
 		expect_quick_death(_metadata, pid);
+		npu_fault_none();
 		EXPECT_EQ(0, npu_good_job(self->fd, 1U << core));
 	}
 }
@@ -104,7 +104,7 @@ TEST_F(life, killed_while_the_job_computes)
 	unsigned int core;
 
 	for (core = 0; core < NPU_CORES; core++) {
-		struct victim v = { 1U << core, 0, 1000, false };
+		struct victim v = { 1U << core, 0, 1000 };
 		pid_t pid;
 
 		npu_slow(core, 10 * MS);
@@ -119,8 +119,8 @@ TEST_F(life, killed_while_the_job_computes)
 
 TEST_F(life, killed_while_waiting_for_the_core)
 {
-	struct victim first = { RKNPU_CORE0_MASK, 0, 20, false };
-	struct victim second = { RKNPU_CORE0_MASK, 0, 1, false };
+	struct victim first = { RKNPU_CORE0_MASK, 0, 20 };
+	struct victim second = { RKNPU_CORE0_MASK, 0, 1 };
 	pid_t one, two;
 
 	npu_slow(0, 50 * MS);
@@ -137,10 +137,11 @@ TEST_F(life, killed_while_waiting_for_the_core)
 /* All that a killed process had comes back, at once enough for the next. */
 TEST_F_TIMEOUT(life, memory_of_the_killed, 120)
 {
-	struct victim v = { RKNPU_CORE1_MASK, 8 * MIB, 1, true };
+	struct victim v = { RKNPU_CORE1_MASK, 8 * MIB, 1 };
 	unsigned int i;
 	long before = 0;
 
+	npu_fault(1, VNPU_FAULT_HANG, 0);
 	for (i = 0; i < 24; i++) {
 		unsigned int starts = npu_ctl_core(1, VNPU_CTL_STARTS);
 		pid_t pid;

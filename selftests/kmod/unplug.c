@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* The driver is taken from its device while files, mappings and jobs exist, and put back. */
 #include <fcntl.h>
+#include <glob.h>
 #include <limits.h>
 #include <pthread.h>
 #include <signal.h>
@@ -15,6 +16,7 @@
 #include "npu_proc.h"
 
 #define MS 1000 /* in microseconds */
+#define VENDOR_DRIVER "/sys/bus/platform/drivers/RKNPU"
 
 static int write_file(const char *path, const char *text)
 {
@@ -136,8 +138,39 @@ static void touch(void *map)
 
 TEST_F(unplug, driver_has_the_vendors_name)
 {
-	EXPECT_STREQ("/sys/bus/platform/drivers/RKNPU", self->binding.driver);
-	EXPECT_STREQ("fdab0000.npu", self->binding.device);
+	EXPECT_EQ(0, access(VENDOR_DRIVER "/fdab0000.npu", F_OK));
+}
+
+/* The devices of the device tree: one for all cores, or one for each. */
+TEST_F_TIMEOUT(unplug, devices_of_the_tree, 60)
+{
+	glob_t devices = {};
+	unsigned int core;
+	size_t i;
+
+	ASSERT_EQ(0, glob(VENDOR_DRIVER "/*.npu", 0, NULL, &devices));
+	for (i = 0; i < devices.gl_pathc; i++) {
+		struct binding b = { .driver = VENDOR_DRIVER };
+		int fd;
+
+		snprintf(b.device, sizeof(b.device), "%.200s",
+			 strrchr(devices.gl_pathv[i], '/') + 1);
+		ASSERT_EQ(0, unbind(&b));
+		/* What is left may work or not. */
+		npu_good_job(self->fd, RKNPU_CORE_AUTO_MASK);
+		ASSERT_EQ(0, bind_again(&b));
+		fd = npu_open();
+		ASSERT_LE(0, fd) {
+			TH_LOG("after %s", b.device);
+		}
+		for (core = 0; core < NPU_CORES; core++) {
+			EXPECT_EQ(0, npu_good_job(fd, 1U << core)) {
+				TH_LOG("core %u after %s", core, b.device);
+			}
+		}
+		close(fd);
+	}
+	globfree(&devices);
 }
 
 TEST_F(unplug, open_file)

@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
-# The driver's interface, with the NPU described as vendor device trees do it.
+# The driver's interface, with the NPU described as vendor device trees (BSP) do it.
 . "$(dirname "$0")/lib.sh"
 
 mapfile -t programs < <(kmod_programs)

@@ -7,6 +7,10 @@ set -uo pipefail
 here=$(dirname "$(readlink -f "${BASH_SOURCE[0]}")")
 repo=$here/../..
 
+# What a program must not leave in the kernel's log, while it runs in the guest. The runner looks through the whole log
+# once more at the end.
+complaints='WARNING:|BUG:|Oops|Call trace:|cut here|INFO: task|nobody cared|Disabling IRQ|possible .* detected'
+
 # kmod_programs: names of the driver's test programs, from their sources: one that wasn't built must not go unnoticed.
 kmod_programs() {
 	grep -l '^TEST_HARNESS_MAIN' "$repo"/selftests/kmod/*.c | sed 's,.*/,,; s,\.c$,,'
@@ -17,7 +21,13 @@ guest_tests() {
 	local options=$1 folder=$2
 	shift 2
 	# shellcheck disable=SC2086 # several options
-	tap "$*" $options -- sh -c "$(cat "$here/guest-run")" guest-run "${@/#/$folder/}"
+	tap "$*" $options -- sh -c "$(cat "$here/guest-run")" guest-run "$complaints" "${@/#/$folder/}"
+}
+
+# reload_tests "VM OPTIONS": guest-reload in a guest whose driver isn't loaded yet.
+reload_tests() {
+	# shellcheck disable=SC2086 # several options
+	tap reload $1 -- sh -c "$(cat "$here/guest-reload")" guest-reload "$complaints"
 }
 
 # tap "EXPECTED PROGRAMS" RUN-ARGUMENT...: runs tools/vm/run, whose command frames its programs as guest-run does.

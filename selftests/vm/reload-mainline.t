@@ -1,0 +1,6 @@
+#!/bin/bash
+# SPDX-License-Identifier: MIT
+# The module comes and goes, with the NPU described as mainline device trees do it.
+. "$(dirname "$0")/lib.sh"
+
+reload_tests "--dt mainline --timeout 600"
