@@ -1,0 +1,149 @@
+/* SPDX-License-Identifier: MIT */
+/* The C interface, from C, through the shared library and its exported symbols only. */
+#include <rknpu.h>
+
+#include <errno.h>
+#include <fcntl.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#define MUST(call)                                                                                                     \
+    do {                                                                                                               \
+        const int status_ = (call);                                                                                    \
+        if (status_ != RKNPU_OK)                                                                                       \
+            print_error("%s: %d, %s\n", #call, status_, rknpu_last_error());                                           \
+        assert_int_equal(status_, RKNPU_OK);                                                                           \
+    } while (0)
+
+static rknpu_device *open_sim(void) {
+    rknpu_device *device = NULL;
+    MUST(rknpu_device_open("sim:rk3588", &device));
+    return device;
+}
+
+static void errors_have_codes_and_texts(void **state) {
+    rknpu_device *device = NULL;
+    (void)state;
+    assert_int_equal(rknpu_device_open("nonsense", &device), RKNPU_ERROR_INVALID_ARGUMENT);
+    assert_non_null(strstr(rknpu_last_error(), "nonsense"));
+    assert_int_equal(rknpu_device_open("sim:rk9999", &device), RKNPU_ERROR_UNSUPPORTED);
+    assert_int_equal(rknpu_device_open("/nowhere", &device), RKNPU_ERROR_NOT_FOUND);
+    assert_int_equal(rknpu_device_open("sim", NULL), RKNPU_ERROR_INVALID_ARGUMENT);
+    assert_null(device);
+}
+
+static void a_device_tells_what_it_is(void **state) {
+    rknpu_device *device = open_sim();
+    (void)state;
+    assert_int_equal(rknpu_device_driver_version(device), 908);
+    assert_string_equal(rknpu_device_node(device), "sim:rk3588");
+    rknpu_device_close(device);
+    rknpu_device_close(NULL);
+}
+
+static void buffers_are_shared_by_descriptor(void **state) {
+    rknpu_device *device = open_sim();
+    rknpu_buffer *own = NULL, *same = NULL;
+    void *address = NULL;
+    int fd = -1;
+    (void)state;
+
+    assert_int_equal(rknpu_buffer_allocate(device, 0, 0, &own), RKNPU_ERROR_INVALID_ARGUMENT);
+    assert_int_equal(rknpu_buffer_allocate(device, 1, 1 << 9, &own), RKNPU_ERROR_INVALID_ARGUMENT);
+    MUST(rknpu_buffer_allocate(device, 100, RKNPU_BUFFER_CONTIGUOUS, &own));
+    assert_int_equal(rknpu_buffer_size(own), 100);
+    MUST(rknpu_buffer_export(own, &fd));
+    assert_int_equal(fcntl(fd, F_GETFD) & FD_CLOEXEC, FD_CLOEXEC);
+    assert_int_equal(rknpu_buffer_import(device, fd, 100000, &same), RKNPU_ERROR_TOO_SMALL);
+    MUST(rknpu_buffer_import(device, fd, 100, &same));
+    close(fd);
+    assert_int_equal(rknpu_buffer_dma_address(own), rknpu_buffer_dma_address(same));
+
+    MUST(rknpu_buffer_begin(own, RKNPU_ACCESS_WRITE, 10, 5, &address));
+    assert_int_equal(rknpu_buffer_begin(own, RKNPU_ACCESS_WRITE, 0, 1, &address), RKNPU_ERROR_INVALID_ARGUMENT);
+    memcpy(address, "abcde", 5);
+    MUST(rknpu_buffer_end(own));
+    assert_int_equal(rknpu_buffer_end(own), RKNPU_ERROR_INVALID_ARGUMENT);
+    assert_int_equal(rknpu_buffer_begin(own, 0, 0, 1, &address), RKNPU_ERROR_INVALID_ARGUMENT);
+    assert_int_equal(rknpu_buffer_begin(own, RKNPU_ACCESS_READ, 90, 11, &address), RKNPU_ERROR_TOO_SMALL);
+
+    rknpu_device_close(device); /* the buffers keep what they need */
+    rknpu_buffer_free(own);
+    MUST(rknpu_buffer_begin(same, RKNPU_ACCESS_READ, 10, 5, &address));
+    assert_memory_equal(address, "abcde", 5);
+    rknpu_buffer_free(same); /* ends the access */
+}
+
+static void matrices_are_multiplied(void **state) {
+    enum { M = 3, K = 40, N = 5 };
+    int8_t a[M * K], b[K * N];
+    int32_t c[M * N];
+    uint64_t nanoseconds = 0;
+    rknpu_device *device = open_sim();
+    rknpu_matmul *matmul = NULL;
+    (void)state;
+
+    for (int i = 0; i < M * K; ++i)
+        a[i] = (int8_t)(i * 37 % 256 - 128);
+    for (int i = 0; i < K * N; ++i)
+        b[i] = (int8_t)(i * 91 % 256 - 128);
+    MUST(rknpu_matmul_create(device, RKNPU_MATMUL_INT8_TO_INT32, M, K, N, &matmul));
+    MUST(rknpu_matmul_set_b(matmul, b, sizeof(b)));
+    MUST(rknpu_matmul_run(matmul, a, sizeof(a), c, sizeof(c), 1000, &nanoseconds));
+    assert_true(nanoseconds > 0);
+    for (int m = 0; m < M; ++m) {
+        for (int n = 0; n < N; ++n) {
+            int32_t sum = 0;
+            for (int k = 0; k < K; ++k)
+                sum += a[m * K + k] * b[k * N + n];
+            assert_int_equal(c[m * N + n], sum);
+        }
+    }
+    assert_int_equal(rknpu_matmul_set_b(matmul, b, sizeof(b) - 1), RKNPU_ERROR_TOO_SMALL);
+    assert_int_equal(rknpu_matmul_run(matmul, a, sizeof(a), c, sizeof(c), 0, NULL), RKNPU_ERROR_INVALID_ARGUMENT);
+    rknpu_matmul_free(matmul);
+
+    assert_int_equal(rknpu_matmul_create(device, RKNPU_MATMUL_HALF_TO_FLOAT, 0, 1, 1, &matmul),
+                     RKNPU_ERROR_INVALID_ARGUMENT);
+    MUST(rknpu_matmul_create(device, RKNPU_MATMUL_HALF_TO_FLOAT, 1, 1, 1, &matmul));
+    const uint16_t three = 0x4200, half = 0x3800;
+    float product = 0;
+    MUST(rknpu_matmul_set_b(matmul, &half, sizeof(half)));
+    MUST(rknpu_matmul_run(matmul, &three, sizeof(three), &product, sizeof(product), 1000, NULL));
+    assert_true(product == 1.5f);
+    rknpu_matmul_free(matmul);
+    rknpu_device_close(device);
+}
+
+static void bad_jobs_are_refused(void **state) {
+    const uint64_t commands[] = {0, 0};
+    rknpu_task_commands task = {commands, 2, 0};
+    rknpu_device *device = open_sim();
+    rknpu_job *job = NULL;
+    (void)state;
+
+    assert_int_equal(rknpu_job_create(device, &task, 0, &job), RKNPU_ERROR_INVALID_ARGUMENT);
+    assert_int_equal(rknpu_job_create(device, &task, 1, &job), RKNPU_ERROR_BAD_COMMAND); /* starts nothing */
+    task.blocks = 1u << 20;
+    assert_int_equal(rknpu_job_create(device, &task, 1, &job), RKNPU_ERROR_INVALID_ARGUMENT);
+    task.blocks = 0x0d;
+    MUST(rknpu_job_create(device, &task, 1, &job));
+    assert_int_equal(rknpu_job_run(job, 8, 10, NULL), RKNPU_ERROR_INVALID_ARGUMENT);
+    assert_int_equal(rknpu_job_run(job, 3, 10, NULL), RKNPU_ERROR_INVALID_ARGUMENT);
+    rknpu_job_free(job);
+    rknpu_device_close(device);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(errors_have_codes_and_texts), cmocka_unit_test(a_device_tells_what_it_is),
+        cmocka_unit_test(buffers_are_shared_by_descriptor), cmocka_unit_test(matrices_are_multiplied),
+        cmocka_unit_test(bad_jobs_are_refused),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
