@@ -50,6 +50,13 @@ static int mm_show(struct seq_file *m, void *unused)
 	return 0;
 }
 
+static int clients_show(struct seq_file *m, void *unused)
+{
+	rknpu_usage_show(m->private, m);
+	return 0;
+}
+DEFINE_SHOW_ATTRIBUTE(clients);
+
 static int version_open(struct inode *inode, struct file *file)
 {
 	return single_open(file, version_show, inode->i_private);
@@ -107,6 +114,7 @@ void rknpu_debugfs_init(struct rknpu_device *rknpu)
 	rknpu->debugfs = debugfs_create_dir("rknpu", NULL);
 	debugfs_create_file("version", 0444, rknpu->debugfs, rknpu, &version_fops);
 	debugfs_create_file("load", 0444, rknpu->debugfs, rknpu, &load_fops);
+	debugfs_create_file("clients", 0444, rknpu->debugfs, rknpu, &clients_fops);
 	debugfs_create_file("mm", 0444, rknpu->debugfs, rknpu, &mm_fops);
 }
 

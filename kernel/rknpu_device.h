@@ -15,6 +15,7 @@
 #include "rknpu_core.h"
 #include "rknpu_dispatch.h"
 #include "rknpu_sram.h"
+#include "rknpu_usage.h"
 
 #define RKNPU_DRIVER_NAME "rknpu"
 #define RKNPU_DRIVER_MAJOR 0
@@ -88,6 +89,8 @@ struct rknpu_device {
 	unsigned int num_cores;
 	/** @sram: SRAM set aside for buffers */
 	struct rknpu_sram sram;
+	/** @usage: memory of all processes */
+	struct rknpu_usage usage;
 	/** @hw_version: version registers of core 0 */
 	u32 hw_version;
 

@@ -34,7 +34,15 @@
 /* Bit 63 stays clear, so that no token looks like a kernel address. */
 #define RKNPU_TOKEN_MARK GENMASK(30, 0)
 
-static u64 token_of(const struct rknpu_file *file, const struct rknpu_bo *bo, u32 handle)
+/**
+ * rknpu_bo_token() - the token of a buffer
+ * @file: where it is valid
+ * @bo: the buffer
+ * @handle: its handle in the file
+ *
+ * Return: what user space knows as obj_addr.
+ */
+u64 rknpu_bo_token(const struct rknpu_file *file, const struct rknpu_bo *bo, u32 handle)
 {
 	return (u64)((bo->serial ^ file->secret) & RKNPU_TOKEN_MARK) << 32 | handle;
 }
@@ -53,7 +61,7 @@ struct rknpu_bo *rknpu_bo_by_token(struct rknpu_file *file, u64 token)
 
 	if (!obj)
 		return NULL;
-	if (token_of(file, to_rknpu_bo(obj), handle) != token) {
+	if (rknpu_bo_token(file, to_rknpu_bo(obj), handle) != token) {
 		drm_gem_object_put(obj);
 		return NULL;
 	}
@@ -126,6 +134,9 @@ static void rknpu_gem_free(struct drm_gem_object *obj)
 		if (bo->pages)
 			rknpu_pages_free(bo->pages, obj->size >> PAGE_SHIFT);
 		rknpu_sram_free(&rknpu->sram, bo->sram_offset, bo->sram_size);
+		rknpu_usage_add_sram(bo->maker, -(s64)bo->sram_size);
+		rknpu_usage_uncharge(bo->maker, obj->size);
+		rknpu_space_put(bo->maker);
 	}
 	drm_gem_object_release(obj);
 	mutex_destroy(&bo->lock);
@@ -354,18 +365,29 @@ static void bo_take_sram(struct rknpu_device *rknpu, struct rknpu_bo *bo, u64 wa
 	if (!want || want > size)
 		want = size;
 	bo->sram_size = rknpu_sram_alloc(&rknpu->sram, PAGE_ALIGN(want), &bo->sram_offset);
+	rknpu_usage_add_sram(bo->maker, bo->sram_size);
 }
 
-static struct rknpu_bo *bo_create(struct rknpu_device *rknpu, u64 size, u32 flags, u64 sram_size)
+static struct rknpu_bo *bo_create(struct rknpu_file *file, u64 size, u32 flags, u64 sram_size)
 {
-	struct rknpu_bo *bo = rknpu_bo_alloc(rknpu);
+	struct rknpu_device *rknpu = file->rknpu;
+	struct rknpu_bo *bo;
 	int ret;
 
-	if (!bo)
-		return ERR_PTR(-ENOMEM);
-	bo->flags = flags;
+	ret = rknpu_usage_charge(file->space, size);
+	if (ret)
+		return ERR_PTR(ret);
 
+	bo = rknpu_bo_alloc(rknpu);
+	if (!bo) {
+		rknpu_usage_uncharge(file->space, size);
+		return ERR_PTR(-ENOMEM);
+	}
 	drm_gem_private_object_init(&rknpu->drm, &bo->base, size);
+	bo->flags = flags;
+	bo->maker = file->space;
+	kref_get(&bo->maker->ref);
+
 	ret = bo_populate(rknpu, bo);
 	if (ret) {
 		rknpu_bo_put(bo);
@@ -403,12 +425,35 @@ static int bo_get_iova(struct rknpu_file *file, struct rknpu_bo *bo, unsigned in
 	return ret == -ENOSPC ? -EFAULT : ret;
 }
 
+/**
+ * rknpu_bo_find_iova() - the NPU address of a buffer, if it has one
+ * @file: in whose process
+ * @bo: the buffer
+ * @iova: filled in
+ * @domain_id: filled in, number of the address space
+ *
+ * Return: true when it has one.
+ */
+bool rknpu_bo_find_iova(struct rknpu_file *file, struct rknpu_bo *bo, u64 *iova, u32 *domain_id)
+{
+	struct rknpu_mapping *mapping;
+
+	guard(mutex)(&bo->lock);
+
+	mapping = find_mapping(bo, file->space);
+	if (!mapping || !mapping->domain)
+		return false;
+	*iova = mapping->mm_node.start;
+	*domain_id = mapping->domain->id;
+	return true;
+}
+
 static void fill_in(struct rknpu_file *file, struct rknpu_mem_create *args, struct rknpu_bo *bo,
 		    u64 iova)
 {
 	args->size = bo->base.size;
 	args->sram_size = bo->sram_size;
-	args->obj_addr = token_of(file, bo, args->handle);
+	args->obj_addr = rknpu_bo_token(file, bo, args->handle);
 	args->dma_addr = iova;
 }
 
@@ -442,7 +487,7 @@ int rknpu_gem_create(struct rknpu_file *file, struct rknpu_mem_create *args)
 	if (!args->size || args->size > RKNPU_BO_SIZE_MAX)
 		return -EINVAL;
 
-	bo = bo_create(file->rknpu, PAGE_ALIGN(args->size), args->flags, args->sram_size);
+	bo = bo_create(file, PAGE_ALIGN(args->size), args->flags, args->sram_size);
 	if (IS_ERR(bo))
 		return PTR_ERR(bo);
 

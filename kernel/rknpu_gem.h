@@ -14,6 +14,7 @@ struct rknpu_mem_create;
 struct rknpu_mem_destroy;
 struct rknpu_mem_map;
 struct rknpu_mem_sync;
+struct rknpu_space;
 struct sg_table;
 
 /**
@@ -33,6 +34,8 @@ struct rknpu_bo {
 	struct page **pages;
 	/** @sgt: the memory, mapped on &rknpu_device.dma_dev */
 	struct sg_table *sgt;
+	/** @maker: process that the memory is charged to, with a reference; NULL for imports */
+	struct rknpu_space *maker;
 	/** @sram_offset: where its SRAM starts in the pool */
 	size_t sram_offset;
 	/**
@@ -61,6 +64,8 @@ static inline void rknpu_bo_put(struct rknpu_bo *bo)
 }
 
 struct rknpu_bo *rknpu_bo_alloc(struct rknpu_device *rknpu);
+u64 rknpu_bo_token(const struct rknpu_file *file, const struct rknpu_bo *bo, u32 handle);
+bool rknpu_bo_find_iova(struct rknpu_file *file, struct rknpu_bo *bo, u64 *iova, u32 *domain_id);
 struct rknpu_bo *rknpu_bo_by_token(struct rknpu_file *file, u64 token);
 int rknpu_bo_copy(struct rknpu_device *rknpu, struct rknpu_bo *bo, u64 offset, void *data,
 		  size_t len, bool to_bo);

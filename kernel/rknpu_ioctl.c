@@ -5,6 +5,8 @@
  * The table and the step from the DRM core to the driver. The core copies the structures in and
  * out, also when a call fails, and fills up shorter ones of older programs with zeros.
  */
+#include <linux/uaccess.h>
+
 #include <drm/drm_drv.h>
 #include <drm/rknpu_drm.h>
 
@@ -13,6 +15,7 @@
 #include "rknpu_gem.h"
 #include "rknpu_ioctl.h"
 #include "rknpu_job.h"
+#include "rknpu_query.h"
 #include "rknpu_sched.h"
 
 static int rknpu_ioctl_action(struct drm_device *drm, void *data, struct drm_file *drm_file)
@@ -78,6 +81,16 @@ static int rknpu_ioctl_submit(struct drm_device *drm, void *data, struct drm_fil
 	return ret;
 }
 
+static int rknpu_ioctl_get_param(struct drm_device *drm, void *data, struct drm_file *drm_file)
+{
+	return rknpu_get_param(to_rknpu_file(drm_file), data);
+}
+
+static int rknpu_ioctl_mem_info(struct drm_device *drm, void *data, struct drm_file *drm_file)
+{
+	return rknpu_mem_info(to_rknpu_file(drm_file), data);
+}
+
 #define RKNPU_IOCTL(name, function) DRM_IOCTL_DEF_DRV(RKNPU_##name, function, DRM_RENDER_ALLOW)
 
 const struct drm_ioctl_desc rknpu_ioctls[RKNPU_NUM_IOCTLS] = {
@@ -87,4 +100,60 @@ const struct drm_ioctl_desc rknpu_ioctls[RKNPU_NUM_IOCTLS] = {
 	RKNPU_IOCTL(MEM_MAP, rknpu_ioctl_mem_map),
 	RKNPU_IOCTL(MEM_DESTROY, rknpu_ioctl_mem_destroy),
 	RKNPU_IOCTL(MEM_SYNC, rknpu_ioctl_mem_sync),
+	RKNPU_IOCTL(GET_PARAM, rknpu_ioctl_get_param),
+	RKNPU_IOCTL(MEM_INFO, rknpu_ioctl_mem_info),
 };
+
+/*
+ * Our own structures may be longer in a newer program than we know them, if what we don't know is
+ * zero, and never shorter than they began.
+ */
+static int check_size(unsigned int cmd, unsigned long arg)
+{
+	unsigned int nr = DRM_IOCTL_NR(cmd) - DRM_COMMAND_BASE;
+	unsigned int size = _IOC_SIZE(cmd), known;
+	int ret;
+
+	if (_IOC_TYPE(cmd) != DRM_IOCTL_BASE || nr < RKNPU_FIRST_OWN_IOCTL ||
+	    nr >= RKNPU_NUM_IOCTLS)
+		return 0;
+	known = _IOC_SIZE(rknpu_ioctls[nr].cmd);
+	if (size < known)
+		return -EINVAL;
+	ret = check_zeroed_user((void __user *)arg + known, size - known);
+	if (ret < 0)
+		return ret;
+	return ret ? 0 : -E2BIG;
+}
+
+/**
+ * rknpu_file_ioctl() - ioctl() on a DRM file
+ * @filp: the file
+ * @cmd: the request
+ * @arg: its structure
+ *
+ * Return: what the call returns.
+ */
+long rknpu_file_ioctl(struct file *filp, unsigned int cmd, unsigned long arg)
+{
+	int ret = check_size(cmd, arg);
+
+	return ret ? ret : drm_ioctl(filp, cmd, arg);
+}
+
+#ifdef CONFIG_COMPAT
+/**
+ * rknpu_file_compat_ioctl() - the same for 32-bit programs
+ * @filp: the file
+ * @cmd: the request
+ * @arg: its structure
+ *
+ * Return: what the call returns.
+ */
+long rknpu_file_compat_ioctl(struct file *filp, unsigned int cmd, unsigned long arg)
+{
+	int ret = check_size(cmd, arg);
+
+	return ret ? ret : drm_compat_ioctl(filp, cmd, arg);
+}
+#endif

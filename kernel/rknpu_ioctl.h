@@ -4,8 +4,22 @@
 
 #include <drm/drm_ioctl.h>
 
-#define RKNPU_NUM_IOCTLS 6
+#include <drm/rknpu_drm.h>
+
+/* Numbers below are the vendor's */
+#define RKNPU_FIRST_OWN_IOCTL DRM_RKNPU_GET_PARAM
+#define RKNPU_NUM_IOCTLS (DRM_RKNPU_MEM_INFO + 1)
+
+struct file;
 
 extern const struct drm_ioctl_desc rknpu_ioctls[RKNPU_NUM_IOCTLS];
+
+long rknpu_file_ioctl(struct file *filp, unsigned int cmd, unsigned long arg);
+
+#ifdef CONFIG_COMPAT
+long rknpu_file_compat_ioctl(struct file *filp, unsigned int cmd, unsigned long arg);
+#else
+#define rknpu_file_compat_ioctl NULL
+#endif
 
 #endif

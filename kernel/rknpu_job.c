@@ -186,8 +186,14 @@ static int range_init(struct rknpu_job *job, struct rknpu_range *range, u32 firs
 	return 0;
 }
 
-/* Cores of the mask; with none asked for, those to choose from. 0 for an impossible mask. */
-static u8 check_core_mask(const struct rknpu_device *rknpu, u32 mask)
+/**
+ * rknpu_job_check_core_mask() - what a core mask of user space stands for
+ * @rknpu: the device
+ * @mask: the mask
+ *
+ * Return: cores of the mask; with none asked for, those to choose from; 0 for an impossible mask.
+ */
+u8 rknpu_job_check_core_mask(const struct rknpu_device *rknpu, u32 mask)
 {
 	u8 all = BIT(rknpu->num_cores) - 1;
 
@@ -214,7 +220,7 @@ static int ranges_init(struct rknpu_job *job, const struct rknpu_submit *args)
 	int ret;
 
 	sched->any = args->core_mask == RKNPU_CORE_AUTO_MASK;
-	sched->wanted = check_core_mask(rknpu, args->core_mask);
+	sched->wanted = rknpu_job_check_core_mask(rknpu, args->core_mask);
 	if (!sched->wanted)
 		return -EINVAL;
 

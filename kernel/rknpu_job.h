@@ -90,6 +90,7 @@ struct rknpu_job {
 void rknpu_job_put(struct rknpu_job *job);
 void rknpu_job_put_atomic(struct rknpu_job *job);
 struct rknpu_job *rknpu_job_create(struct rknpu_file *file, struct rknpu_submit *args);
+u8 rknpu_job_check_core_mask(const struct rknpu_device *rknpu, u32 mask);
 void rknpu_job_report(struct rknpu_job *job, struct rknpu_submit *args);
 void rknpu_job_reap(struct work_struct *work);
 int rknpu_job_cache_create(void);

@@ -73,7 +73,7 @@ static struct rknpu_grace *grace_create(struct rknpu_domain *domain)
 	return grace;
 }
 
-static struct rknpu_domain *domain_create(struct rknpu_device *rknpu)
+static struct rknpu_domain *domain_create(struct rknpu_device *rknpu, unsigned int id)
 {
 	struct rknpu_domain *domain = kzalloc(sizeof(*domain), GFP_KERNEL);
 
@@ -97,6 +97,7 @@ static struct rknpu_domain *domain_create(struct rknpu_device *rknpu)
 
 	kref_init(&domain->ref);
 	domain->rknpu = rknpu;
+	domain->id = id;
 	mutex_init(&domain->lock);
 	spin_lock_init(&domain->grace_lock);
 	drm_mm_init(&domain->mm, RKNPU_IOVA_START, RKNPU_IOVA_END - RKNPU_IOVA_START);
@@ -173,7 +174,7 @@ struct rknpu_domain *rknpu_space_get_domain(struct rknpu_space *space, unsigned 
 
 	domain = space->domain[id];
 	if (!domain) {
-		domain = domain_create(space->rknpu);
+		domain = domain_create(space->rknpu, id);
 		if (IS_ERR(domain))
 			return domain;
 		space->domain[id] = domain;
@@ -256,6 +257,7 @@ int rknpu_mapping_map(struct rknpu_mapping *mapping, struct rknpu_domain *domain
 		return ret;
 	}
 
+	rknpu_usage_add_iova(mapping->space, mapping->mm_node.size);
 	kref_get(&domain->ref);
 	mapping->domain = domain;
 	return 0;
@@ -268,10 +270,18 @@ static void mapping_unmap(struct rknpu_mapping *mapping)
 
 	mutex_lock(&domain->lock);
 	iommu_unmap(domain->iommu, mapping->mm_node.start, mapping->mm_node.size);
+	rknpu_usage_add_iova(mapping->space, -(s64)mapping->mm_node.size);
 	drm_mm_remove_node(&mapping->mm_node);
 	mutex_unlock(&domain->lock);
 
 	rknpu_domain_put(domain);
+	mapping->domain = NULL;
+}
+
+static void mapping_free(struct rknpu_mapping *mapping)
+{
+	rknpu_space_put(mapping->space);
+	kfree(mapping);
 }
 
 static void grace_end(struct kref *ref)
@@ -286,7 +296,7 @@ static void grace_end(struct kref *ref)
 		struct drm_gem_object *obj = &mapping->bo->base;
 
 		mapping_unmap(mapping);
-		kfree(mapping);
+		mapping_free(mapping);
 		drm_gem_object_put(obj);
 	}
 	kref_put(&grace->next->ref, grace_end);
@@ -338,9 +348,8 @@ void rknpu_mapping_release(struct rknpu_mapping *mapping)
 	struct rknpu_domain *domain = mapping->domain;
 	struct rknpu_grace *grace, *fresh = NULL;
 
-	rknpu_space_put(mapping->space);
 	if (!domain) {
-		kfree(mapping);
+		mapping_free(mapping);
 		return;
 	}
 
@@ -354,7 +363,7 @@ void rknpu_mapping_release(struct rknpu_mapping *mapping)
 		spin_unlock(&domain->grace_lock);
 		kfree(fresh);
 		mapping_unmap(mapping);
-		kfree(mapping);
+		mapping_free(mapping);
 		return;
 	}
 

@@ -10,6 +10,8 @@
 #include <drm/drm_mm.h>
 #include <drm/rknpu_drm.h>
 
+#include "rknpu_usage.h"
+
 struct iommu_domain;
 struct pid;
 struct rknpu_bo;
@@ -43,6 +45,8 @@ struct rknpu_domain {
 	struct kref ref;
 	/** @rknpu: the device */
 	struct rknpu_device *rknpu;
+	/** @id: its number in the process */
+	unsigned int id;
 	/** @iommu: page tables */
 	struct iommu_domain *iommu;
 	/** @lock: protects @mm and the page tables; taken inside &rknpu_bo.lock */
@@ -73,6 +77,8 @@ struct rknpu_space {
 	struct rknpu_domain *domain[RKNPU_MAX_IOMMU_DOMAIN_NUM];
 	/** @current_id: what GET_IOMMU_DOMAIN_ID tells */
 	unsigned int current_id;
+	/** @usage: memory of the process */
+	struct rknpu_usage usage;
 };
 
 /**

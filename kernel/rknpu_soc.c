@@ -9,6 +9,7 @@
 
 const struct rknpu_soc rknpu_soc_rk3588 = {
 	.name = "rk3588",
+	.number = 3588,
 	.num_cores = 3,
 	.dma_bits = 40,
 	.amount_scale = 2,

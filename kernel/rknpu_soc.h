@@ -10,6 +10,8 @@
 struct rknpu_soc {
 	/** @name: as in compatibles, for messages */
 	const char *name;
+	/** @number: the number in its name */
+	u16 number;
 	/** @num_cores: cores of the whole NPU */
 	u8 num_cores;
 	/** @dma_bits: width of physical addresses that the NPU's IOMMU can reach */

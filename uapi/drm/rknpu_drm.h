@@ -34,6 +34,10 @@ extern "C" {
 #define DRM_RKNPU_MEM_DESTROY		0x04
 #define DRM_RKNPU_MEM_SYNC		0x05
 
+/* ioctls that the vendor's driver does not have */
+#define DRM_RKNPU_GET_PARAM		0x10
+#define DRM_RKNPU_MEM_INFO		0x11
+
 /**
  * enum rknpu_mem_type - flags of &struct rknpu_mem_create
  *
@@ -362,6 +366,95 @@ struct rknpu_action {
 	__u32 value;
 };
 
+/*
+ * Rules for the ioctls from 0x10 upwards: fields that are only "out" are ignored on input; unknown
+ * flags and non-zero padding are -EINVAL; structures grow at the end, a shorter one of an older
+ * program counts as filled up with zeros, and %RKNPU_PARAM_ABI_LEVEL rises with each addition.
+ */
+
+/** enum rknpu_param - what DRM_IOCTL_RKNPU_GET_PARAM can tell */
+enum rknpu_param {
+	/** @RKNPU_PARAM_ABI_LEVEL: 1; rises when this header gains something */
+	RKNPU_PARAM_ABI_LEVEL = 0,
+	/** @RKNPU_PARAM_SOC: number in the name of the SoC, e.g. 3588 */
+	RKNPU_PARAM_SOC = 1,
+	/** @RKNPU_PARAM_HW_VERSION: version register of core 0 */
+	RKNPU_PARAM_HW_VERSION = 2,
+	/** @RKNPU_PARAM_NUM_CORES: cores that the NPU has */
+	RKNPU_PARAM_NUM_CORES = 3,
+	/** @RKNPU_PARAM_USABLE_CORES: mask of the cores that are in service now */
+	RKNPU_PARAM_USABLE_CORES = 4,
+	/** @RKNPU_PARAM_CORE_MASKS: bit m is set when SUBMIT takes core_mask m */
+	RKNPU_PARAM_CORE_MASKS = 5,
+	/** @RKNPU_PARAM_SRAM_TOTAL: bytes of SRAM set aside for buffers */
+	RKNPU_PARAM_SRAM_TOTAL = 6,
+	/** @RKNPU_PARAM_SRAM_FREE: bytes of them that are free now */
+	RKNPU_PARAM_SRAM_FREE = 7,
+	/** @RKNPU_PARAM_NUM_DOMAINS: address spaces of 4 GiB that a process may use */
+	RKNPU_PARAM_NUM_DOMAINS = 8,
+	/** @RKNPU_PARAM_MAX_TASKS: tasks that one start of the hardware can run */
+	RKNPU_PARAM_MAX_TASKS = 9,
+	/** @RKNPU_PARAM_FEATURES: mask of &enum rknpu_feature */
+	RKNPU_PARAM_FEATURES = 10,
+};
+
+/** enum rknpu_feature - bits of %RKNPU_PARAM_FEATURES */
+enum rknpu_feature {
+	/** @RKNPU_FEATURE_IOMMU: buffers may be scattered, the NPU sees one range */
+	RKNPU_FEATURE_IOMMU = 1 << 0,
+	/** @RKNPU_FEATURE_ISOLATION: a process reaches its own buffers only */
+	RKNPU_FEATURE_ISOLATION = 1 << 1,
+	/** @RKNPU_FEATURE_CORE_RESET: a job that hangs costs nobody else anything */
+	RKNPU_FEATURE_CORE_RESET = 1 << 2,
+};
+
+/** struct rknpu_get_param - DRM_IOCTL_RKNPU_GET_PARAM: ask for one number */
+struct rknpu_get_param {
+	/** @param: in, of &enum rknpu_param; unknown ones are -EINVAL */
+	__u32 param;
+	/** @pad: in, 0 */
+	__u32 pad;
+	/** @value: out */
+	__u64 value;
+};
+
+/** enum rknpu_mem_info_flags - flags of &struct rknpu_mem_info */
+enum rknpu_mem_info_flags {
+	/** @RKNPU_MEM_INFO_IMPORTED: the memory belongs to another driver */
+	RKNPU_MEM_INFO_IMPORTED = 1 << 0,
+	/** @RKNPU_MEM_INFO_MAPPED: the buffer has an NPU address in this process */
+	RKNPU_MEM_INFO_MAPPED = 1 << 1,
+};
+
+/**
+ * struct rknpu_mem_info - DRM_IOCTL_RKNPU_MEM_INFO: describe a buffer
+ *
+ * Unlike MEM_CREATE with a handle it changes nothing: a buffer without an NPU address stays so.
+ * Errors: -ENOENT unknown handle, -EINVAL padding that is not 0.
+ */
+struct rknpu_mem_info {
+	/** @handle: in, GEM handle */
+	__u32 handle;
+	/** @pad: in, 0 */
+	__u32 pad;
+	/** @flags: out, of &enum rknpu_mem_info_flags */
+	__u32 flags;
+	/** @mem_flags: out, of &enum rknpu_mem_type, as given to MEM_CREATE; 0 for imports */
+	__u32 mem_flags;
+	/** @size: out, bytes */
+	__u64 size;
+	/** @sram_size: out, how many of the first bytes lie in SRAM */
+	__u64 sram_size;
+	/** @obj_addr: out, token of the buffer in this file */
+	__u64 obj_addr;
+	/** @dma_addr: out, NPU address, 0 without one */
+	__u64 dma_addr;
+	/** @iommu_domain_id: out, address space of @dma_addr */
+	__u32 iommu_domain_id;
+	/** @pad2: in, 0 */
+	__u32 pad2;
+};
+
 #define DRM_IOCTL_RKNPU_ACTION \
 	DRM_IOWR(DRM_COMMAND_BASE + DRM_RKNPU_ACTION, struct rknpu_action)
 #define DRM_IOCTL_RKNPU_SUBMIT \
@@ -374,6 +467,10 @@ struct rknpu_action {
 	DRM_IOWR(DRM_COMMAND_BASE + DRM_RKNPU_MEM_DESTROY, struct rknpu_mem_destroy)
 #define DRM_IOCTL_RKNPU_MEM_SYNC \
 	DRM_IOWR(DRM_COMMAND_BASE + DRM_RKNPU_MEM_SYNC, struct rknpu_mem_sync)
+#define DRM_IOCTL_RKNPU_GET_PARAM \
+	DRM_IOWR(DRM_COMMAND_BASE + DRM_RKNPU_GET_PARAM, struct rknpu_get_param)
+#define DRM_IOCTL_RKNPU_MEM_INFO \
+	DRM_IOWR(DRM_COMMAND_BASE + DRM_RKNPU_MEM_INFO, struct rknpu_mem_info)
 
 #if defined(__cplusplus)
 }
