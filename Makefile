@@ -95,7 +95,7 @@ check-host: release asan ## Run the tests that need no VM, optimised and with sa
 
 .PHONY: check-vm
 check-vm: vm guest ## Run the tests in the VM
-	prove --exec '' --timer selftests/vm/*.t
+	prove --timer --exec selftests/vm/logged selftests/vm/*.t
 
 .PHONY: lint
 lint: ## Check style, types, bindings and scripts; LINT= names single checks
