@@ -10,18 +10,17 @@
  */
 #include "qemu/osdep.h"
 #include "qemu/error-report.h"
-#include "qemu/host-utils.h"
-#include "qemu/rcu.h"
 #include "qemu/timer.h"
 #include "qemu/units.h"
 #include "qapi/error.h"
 #include "exec/address-spaces.h"
-#include "hw/arm/boot.h"
 #include "hw/arm/virt.h"
 #include "hw/irq.h"
 #include "hw/qdev-properties.h"
 #include "hw/sysbus.h"
+#include "sysemu/cpu-timers.h"
 #include "sysemu/device_tree.h"
+#include "sysemu/runstate.h"
 #include "vnpu/vnpu.h"
 
 #include <dlfcn.h>
@@ -56,53 +55,42 @@ struct VnpuState {
 };
 
 /*
- * True if the whole range is memory. Nothing else answers the NPU: a transfer
- * can't end half done, nor come back to the model while that is at work.
+ * Transfers reach memory and nothing else: they can't end half done, nor come
+ * back to the model while that is at work.
  */
-static bool vnpu_dma_valid(hwaddr addr, hwaddr len, bool is_write)
+static int vnpu_dma(hwaddr addr, void *buf, hwaddr len, bool is_write)
 {
     RCU_READ_LOCK_GUARD();
 
-    while (len > 0) {
-        hwaddr xlat, chunk = len;
-        MemoryRegion *mr = address_space_translate(&address_space_memory, addr,
-                                                   &xlat, &chunk, is_write,
-                                                   MEMTXATTRS_UNSPECIFIED);
+    for (hwaddr done = 0, chunk; done < len; done += chunk) {
+        MemoryRegion *mr;
+        hwaddr xlat;
 
+        chunk = len - done;
+        mr = address_space_translate(&address_space_memory, addr + done, &xlat,
+                                     &chunk, is_write, MEMTXATTRS_UNSPECIFIED);
         if (!memory_access_is_direct(mr, is_write)) {
-            return false;
+            return -1;
         }
-        addr += chunk;
-        len -= chunk;
     }
-    return true;
+    return address_space_rw(&address_space_memory, addr, MEMTXATTRS_UNSPECIFIED,
+                            buf, len, is_write) == MEMTX_OK ? 0 : -1;
 }
 
 static int vnpu_dma_read(void *opaque, uint64_t addr, void *buf, size_t len)
 {
-    return !vnpu_dma_valid(addr, len, false) ||
-           address_space_read(&address_space_memory, addr,
-                              MEMTXATTRS_UNSPECIFIED, buf, len) != MEMTX_OK;
+    return vnpu_dma(addr, buf, len, false);
 }
 
 static int vnpu_dma_write(void *opaque, uint64_t addr, const void *buf,
                           size_t len)
 {
-    return !vnpu_dma_valid(addr, len, true) ||
-           address_space_write(&address_space_memory, addr,
-                               MEMTXATTRS_UNSPECIFIED, buf, len) != MEMTX_OK;
+    return vnpu_dma(addr, (void *)buf, len, true);
 }
 
 static void vnpu_irq(void *opaque, unsigned int core, int level)
 {
     qemu_set_irq(VNPU(opaque)->irq[core], level);
-}
-
-/* NPU cycles since the guest's clock started: the time of the model. */
-static uint64_t vnpu_now(VnpuState *s)
-{
-    return muldiv64(qemu_clock_get_ns(QEMU_CLOCK_VIRTUAL), s->hz,
-                    NANOSECONDS_PER_SECOND);
 }
 
 static void vnpu_wake(void *opaque, uint64_t cycle)
@@ -139,11 +127,24 @@ static const struct vnpu_host_ops vnpu_host_ops = {
     .report = vnpu_report,
 };
 
+/* What the model takes to compute is not the guest's time: its clock stops. */
+static void vnpu_resume_clock(void)
+{
+    if (runstate_is_running()) {
+        cpu_enable_ticks();
+    }
+}
+
+/* The model's time is NPU cycles since the guest's clock started. */
 static void vnpu_advance(void *opaque)
 {
     VnpuState *s = opaque;
+    uint64_t now = muldiv64(qemu_clock_get_ns(QEMU_CLOCK_VIRTUAL), s->hz,
+                            NANOSECONDS_PER_SECOND);
 
-    s->api->advance(s->model, vnpu_now(s));
+    cpu_disable_ticks();
+    s->api->advance(s->model, now);
+    vnpu_resume_clock();
 }
 
 static uint64_t vnpu_mmio_read(void *opaque, hwaddr offset, unsigned size)
@@ -162,7 +163,9 @@ static void vnpu_mmio_write(void *opaque, hwaddr offset, uint64_t value,
     VnpuState *s = w->vnpu;
 
     vnpu_advance(s);
+    cpu_disable_ticks();
     s->api->mmio_write(s->model, w->info->base + offset, value);
+    vnpu_resume_clock();
 }
 
 /* Registers take aligned words; all else is an external abort in the guest. */
@@ -250,9 +253,7 @@ static void vnpu_realize(DeviceState *dev, Error **errp)
 
 static void vnpu_reset(DeviceState *dev)
 {
-    VnpuState *s = VNPU(dev);
-
-    s->api->power_on_reset(s->model);
+    VNPU(dev)->api->power_on_reset(VNPU(dev)->model);
 }
 
 static Property vnpu_properties[] = {
@@ -417,9 +418,8 @@ static void rknpu_virt_instance_finalize(Object *obj)
 static void rknpu_virt_class_init(ObjectClass *oc, void *data)
 {
     MachineClass *mc = MACHINE_CLASS(oc);
-    RknpuVirtClass *rvc = RKNPU_VIRT_CLASS(oc);
 
-    rvc->parent_init = mc->init;
+    RKNPU_VIRT_CLASS(oc)->parent_init = mc->init;
     mc->init = rknpu_virt_init;
     mc->desc = "ARM Virtual Machine with a Rockchip NPU";
     mc->alias = NULL;
