@@ -34,10 +34,12 @@ PRESETS := debug release asan aarch64
 CONFIGURE := tools/cmake/CMakeLists.txt tools/cmake/CMakePresets.json
 
 build/%/build.ninja: $(CONFIGURE)
+	tools/setup/install build
 	cmake -S tools/cmake --preset $*
 
 # The driver's tests use the kernel's harness.
 build/aarch64/build.ninja: $(CONFIGURE)
+	tools/setup/install build vm
 	kdir=$$(tools/vm/kernel/build | tail -n 1) && \
 		cmake -S tools/cmake --preset aarch64 -DRKNPU_KERNEL_SRC="$$kdir/source"
 

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
  * The numbers of the ABI, written down a second time: sizes, offsets, ioctl requests and constants as programs in the
- * field were compiled with them. Compiling this file is the test; it is compiled as C and as C++, for 32 and 64 bit.
+ * field were compiled with them, then those of the ioctls from 0x10 upwards, where structures may only grow at the end.
+ * Compiling this file is the test; it is compiled as C and as C++, for 32 and 64 bit.
  */
 #include <drm/rknpu_drm.h>
 
@@ -150,3 +151,24 @@ VALUE(RKNPU_CORE1_MASK, 2);
 VALUE(RKNPU_CORE2_MASK, 4);
 VALUE(RKNPU_MAX_CORES, 3);
 VALUE(RKNPU_MAX_IOMMU_DOMAIN_NUM, 16);
+
+/* From here on: what the vendor's driver doesn't have. */
+SIZE(rknpu_get_param, 16);
+FIELD(rknpu_get_param, param, 0, 4);
+FIELD(rknpu_get_param, pad, 4, 4);
+FIELD(rknpu_get_param, value, 8, 8);
+
+SIZE(rknpu_mem_info, 56);
+FIELD(rknpu_mem_info, handle, 0, 4);
+FIELD(rknpu_mem_info, pad, 4, 4);
+FIELD(rknpu_mem_info, flags, 8, 4);
+FIELD(rknpu_mem_info, mem_flags, 12, 4);
+FIELD(rknpu_mem_info, size, 16, 8);
+FIELD(rknpu_mem_info, sram_size, 24, 8);
+FIELD(rknpu_mem_info, obj_addr, 32, 8);
+FIELD(rknpu_mem_info, dma_addr, 40, 8);
+FIELD(rknpu_mem_info, iommu_domain_id, 48, 4);
+FIELD(rknpu_mem_info, pad2, 52, 4);
+
+VALUE(DRM_IOCTL_RKNPU_GET_PARAM, 0xc0106450);
+VALUE(DRM_IOCTL_RKNPU_MEM_INFO, 0xc0386451);
