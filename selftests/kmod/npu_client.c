@@ -126,7 +126,14 @@ int npu_import(int fd, int dmabuf, __u32 *handle)
 
 int npu_bo_create(struct npu_bo *bo, int fd, __u64 size, __u32 flags)
 {
-	struct rknpu_mem_create arg = { .size = size, .flags = flags };
+	return npu_bo_create_in(bo, fd, 0, size, flags);
+}
+
+int npu_bo_create_in(struct npu_bo *bo, int fd, __s32 domain, __u64 size, __u32 flags)
+{
+	struct rknpu_mem_create arg = {
+		.size = size, .flags = flags, .iommu_domain_id = domain,
+	};
 	__u64 offset;
 	int ret;
 

@@ -54,6 +54,7 @@ struct npu_bo {
 
 /* Allocates and maps; the mapping has the unrounded size, as the runtime's have. */
 int npu_bo_create(struct npu_bo *bo, int fd, __u64 size, __u32 flags);
+int npu_bo_create_in(struct npu_bo *bo, int fd, __s32 domain, __u64 size, __u32 flags);
 /* The buffer behind a handle of an import. There is no mapping. */
 int npu_bo_import(struct npu_bo *bo, int fd, int dmabuf);
 /* Unmaps and destroys; harmless on a zeroed or destroyed buffer. */

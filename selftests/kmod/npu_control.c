@@ -106,10 +106,10 @@ static __u32 cycles_per_ms(void)
 	long start;
 
 	if (!rate) {
-		start = npu_now_ms();
+		start = npu_now_ns();
 		before = cycles();
 		npu_sleep_ms(50);
-		rate = (cycles() - before) / (npu_now_ms() - start);
+		rate = (cycles() - before) * 1000000 / (npu_now_ns() - start);
 	}
 	return rate;
 }

@@ -165,20 +165,35 @@ static int flush(struct npu_matmul *mm)
 	return ret ? ret : npu_bo_to_device(&mm->c);
 }
 
-int npu_matmul_create_flags(struct npu_matmul *mm, int fd, unsigned int m, unsigned int k,
-			    unsigned int n, unsigned int seed, __u32 data, __u32 tasks)
+struct options {
+	__s32 domain;
+	__u32 data, tasks;
+};
+
+static int create(struct npu_matmul *mm, int fd, unsigned int m, unsigned int k, unsigned int n,
+		  unsigned int seed, const struct options *opt)
 {
-	int ret;
+	const struct {
+		struct npu_bo *bo;
+		__u64 size;
+		__u32 flags;
+	} bufs[] = {
+		{ &mm->regcmd, (__u64)m * NPU_LIST_BYTES, opt->data },
+		{ &mm->tasks, m * sizeof(struct rknpu_task), opt->tasks },
+		{ &mm->a, (__u64)m * k, opt->data },
+		{ &mm->b, (__u64)k * n, opt->data },
+		{ &mm->c, (__u64)m * n * 4, opt->data },
+	};
+	const unsigned int num = sizeof(bufs) / sizeof(*bufs);
+	unsigned int i;
+	int ret = 0;
 
 	memset(mm, 0, sizeof(*mm));
 	mm->m = m;
 	mm->k = k;
 	mm->n = n;
-	ret = npu_bo_create(&mm->regcmd, fd, (__u64)m * NPU_LIST_BYTES, data);
-	ret = ret ? ret : npu_bo_create(&mm->tasks, fd, m * sizeof(struct rknpu_task), tasks);
-	ret = ret ? ret : npu_bo_create(&mm->a, fd, (__u64)m * k, data);
-	ret = ret ? ret : npu_bo_create(&mm->b, fd, (__u64)k * n, data);
-	ret = ret ? ret : npu_bo_create(&mm->c, fd, (__u64)m * n * 4, data);
+	for (i = 0; i < num && !ret; i++)
+		ret = npu_bo_create_in(bufs[i].bo, fd, opt->domain, bufs[i].size, bufs[i].flags);
 	if (!ret) {
 		write_operands(mm, seed);
 		write_job(mm);
@@ -190,10 +205,26 @@ int npu_matmul_create_flags(struct npu_matmul *mm, int fd, unsigned int m, unsig
 	return ret;
 }
 
+int npu_matmul_create_flags(struct npu_matmul *mm, int fd, unsigned int m, unsigned int k,
+			    unsigned int n, unsigned int seed, __u32 data, __u32 tasks)
+{
+	const struct options opt = { 0, data, tasks };
+
+	return create(mm, fd, m, k, n, seed, &opt);
+}
+
+int npu_matmul_create_in(struct npu_matmul *mm, int fd, __s32 domain, unsigned int m,
+			 unsigned int k, unsigned int n, unsigned int seed)
+{
+	const struct options opt = { domain, NPU_DATA, NPU_TASKS };
+
+	return create(mm, fd, m, k, n, seed, &opt);
+}
+
 int npu_matmul_create(struct npu_matmul *mm, int fd, unsigned int m, unsigned int k,
 		      unsigned int n, unsigned int seed)
 {
-	return npu_matmul_create_flags(mm, fd, m, k, n, seed, NPU_DATA, NPU_TASKS);
+	return npu_matmul_create_in(mm, fd, 0, m, k, n, seed);
 }
 
 void npu_matmul_destroy(struct npu_matmul *mm)

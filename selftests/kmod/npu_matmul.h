@@ -46,8 +46,10 @@ size_t npu_weight_index(unsigned int k, unsigned int n, unsigned int rows_k);
 
 /*
  * Allocates the buffers, writes lists, tasks and pseudo-random operands that differ per seed.
- * k and n are multiples of 32. data and tasks are the flags of the buffers.
+ * k and n are multiples of 32. Optional: address space, flags of the buffers (data and tasks).
  */
+int npu_matmul_create_in(struct npu_matmul *mm, int fd, __s32 domain, unsigned int m,
+			 unsigned int k, unsigned int n, unsigned int seed);
 int npu_matmul_create_flags(struct npu_matmul *mm, int fd, unsigned int m, unsigned int k,
 			    unsigned int n, unsigned int seed, __u32 data, __u32 tasks);
 int npu_matmul_create(struct npu_matmul *mm, int fd, unsigned int m, unsigned int k,

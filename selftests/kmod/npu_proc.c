@@ -13,12 +13,17 @@
 
 #include "npu_proc.h"
 
-long npu_now_ms(void)
+long npu_now_ns(void)
 {
 	struct timespec now;
 
 	clock_gettime(CLOCK_MONOTONIC, &now);
-	return now.tv_sec * 1000 + now.tv_nsec / 1000000;
+	return now.tv_sec * 1000000000L + now.tv_nsec;
+}
+
+long npu_now_ms(void)
+{
+	return npu_now_ns() / 1000000;
 }
 
 void npu_sleep_ms(long ms)

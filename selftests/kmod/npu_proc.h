@@ -5,7 +5,8 @@
 
 #include <sys/types.h>
 
-/* Milliseconds of a clock that never jumps. */
+/* Nanoseconds, milliseconds of a clock that never jumps. */
+long npu_now_ns(void);
 long npu_now_ms(void);
 void npu_sleep_ms(long ms);
 

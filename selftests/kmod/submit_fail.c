@@ -493,6 +493,48 @@ TEST_F_TIMEOUT(fail, other_processes, 60)
 	}
 }
 
+/*
+ * Three cores of one process at once: two compute, one runs into page faults all the time. Where
+ * one IOMMU serves all cores, its interrupt doesn't say whose fault it was; nobody else may pay.
+ */
+TEST_F_TIMEOUT(fail, faults_beside_good_jobs, 60)
+{
+	struct npu_matmul good[NPU_CORES];
+	struct runner runners[NPU_CORES];
+	pthread_t threads[NPU_CORES];
+	long end = npu_now_ms() + 3000;
+	unsigned int core, faults = 0, rounds = 0;
+
+	for (core = 0; core < NPU_CORES; core++)
+		ASSERT_EQ(0, npu_matmul_create(&good[core], self->fd, 3, 64, 32, core));
+	npu_matmul_set(&self->mm, 0, NPU_REG_FEATURE_ADDR, NOWHERE);
+	while (npu_now_ms() < end) {
+		for (core = 0; core < NPU_CORES; core++) {
+			struct npu_matmul *mm = core == self->core ? &self->mm : &good[core];
+
+			npu_matmul_poison(mm);
+			runners[core] = (struct runner) { mm, 1U << core, 2000, 0, 0 };
+			ASSERT_EQ(0, pthread_create(&threads[core], NULL, run_in_thread,
+						    &runners[core]));
+		}
+		for (core = 0; core < NPU_CORES; core++) {
+			ASSERT_EQ(0, pthread_join(threads[core], NULL));
+			if (core == self->core) {
+				faults += runners[core].ret == -EFAULT;
+				continue;
+			}
+			EXPECT_EQ(0, runners[core].ret) {
+				TH_LOG("core %u, round %u", core, rounds);
+			}
+			EXPECT_EQ(0, npu_matmul_wrong(&good[core], 0, 3));
+		}
+		rounds++;
+	}
+	EXPECT_EQ(rounds, faults);
+	for (core = 0; core < NPU_CORES; core++)
+		npu_matmul_destroy(&good[core]);
+}
+
 /* The action only concerns the caller: a job of another process runs on. */
 TEST_F(fail, reset_action_of_another_process)
 {
