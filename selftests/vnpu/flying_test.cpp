@@ -147,6 +147,45 @@ TEST(Flying8Edge, operations) {
     }
 }
 
+// v * e >> shift, where PReLU multiplies negative numbers only, with a shift of their own.
+TEST(Flying8Edge, multiply_and_shift) {
+    const std::vector<std::int8_t> a = {-128, -127, -64, -1, 0, 1, 2, 3, 64, 100, 126, 127, -2, -3, 5, 7};
+    const std::vector<std::int8_t> b = {-128, 127, 64, -1, 0, -1, 3, -3, 64, -100, 1, 127, -128, 3, 7, -5};
+    for (bool prelu : {false, true}) {
+        Board board;
+        board.store(kA, a);
+        board.store(kB, b);
+        const std::map<std::uint16_t, std::uint32_t> r = {
+            {0x400c, 0x1e5},
+            {0x4010, 1u << 29 | 3u << 16}, // negative numbers: 3
+            {0x4020, kC},
+            {0x4024, 16},
+            {0x403c, 15 << 16 | 15},
+            {0x4040, 0x53},
+            {0x4050, 1 << 8 | 1 << 5 | 1 << 2},
+            {0x4060, 0x53},
+            {0x4070, 0x104003c4u | (prelu ? 0x20 : 0)},
+            {0x4078, 2u << 22}, // the others: 2
+            {0x4084, 1},
+            {0x40c0, 32},
+            {0x5014, 15},
+            {0x5018, kA},
+            {0x5034, 0x40000004},
+            {0x5038, kB},
+            {0x5044, 0x7801},
+        };
+        compute::run(board, r, 0x18);
+        if (HasFatalFailure())
+            return;
+        const auto out = board.load<std::int16_t>(kC, 16);
+        for (std::size_t i = 0; i < 16; ++i) {
+            const Wide product = Wide{a[i]} * b[i];
+            const Wide expect = !prelu ? divide_rounded(product, 2) : a[i] < 0 ? divide_rounded(product, 3) : a[i];
+            EXPECT_TRUE(out[i] == expect) << int{a[i]} << ", " << int{b[i]} << ": " << out[i];
+        }
+    }
+}
+
 // fp16, 8 channels by n / 8 columns, without the registers that the published client leaves alone.
 TEST(Flying16, operations) {
     const struct {

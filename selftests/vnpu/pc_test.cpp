@@ -356,6 +356,7 @@ TEST(Pc, a_chain_that_ends_early_hangs) {
     EXPECT_EQ(board.read(0, board::kIntStatus), 0u);
     EXPECT_EQ(board.read(0, board::kIntRaw), 0x3ffu);
     EXPECT_EQ(board.count(VNPU_MISUSE), 1u);
+    EXPECT_NE(board.texts().find("names no next one"), std::string::npos) << board.texts();
 }
 
 TEST(Pc, a_broken_list_in_mid_chain_keeps_the_line_low) {

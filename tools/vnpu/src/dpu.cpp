@@ -42,7 +42,7 @@ float run_stage(const DpuStage& s, const Operands& operands, std::size_t c, floa
     return v;
 }
 
-std::int32_t run_ew(const DpuEw& ew, unsigned negative_shift, std::int32_t v, std::int32_t operand) {
+std::int32_t run_ew(const DpuEw& ew, std::int32_t v, std::int32_t operand) {
     std::int64_t e = operand;
     if (ew.cvt) {
         const std::int64_t offset = ew.cvt_offset;
@@ -70,9 +70,10 @@ std::int32_t run_ew(const DpuEw& ew, unsigned negative_shift, std::int32_t v, st
         v = saturate<std::int32_t>(-std::int64_t{v});
         break;
     case DpuEw::Op::Multiply:
-        if (!(ew.prelu && v >= 0))
-            v = saturate<std::int32_t>(
-                shift_round<Int128>(static_cast<Int128>(v) * e, ew.prelu ? negative_shift : ew.mul_shift, Ties::Even));
+        if (!(ew.prelu && v >= 0)) {
+            const unsigned shift = v < 0 ? ew.mul_shift_negative : ew.mul_shift;
+            v = saturate<std::int32_t>(shift_round<Int128>(static_cast<Int128>(v) * e, shift, Ties::Even));
+        }
         break;
     default: // none; the rest is refused for integers
         break;
@@ -176,7 +177,7 @@ void Dpu::process(std::uint64_t pixel, std::int32_t* v) {
     if (plan_.ew.on) {
         const std::int32_t* e = data_.ew.ints.data() + (data_.ew.per_channel ? 0 : pixel * n);
         for (std::size_t c = 0; c < n; ++c)
-            v[c] = run_ew(plan_.ew, plan_.ew.mul_shift, v[c], data_.ew.ints.empty() ? 0 : e[c]);
+            v[c] = run_ew(plan_.ew, v[c], data_.ew.ints.empty() ? 0 : e[c]);
     }
     for (std::size_t c = 0; c < n; ++c)
         switch (plan_.out) {

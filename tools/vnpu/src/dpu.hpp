@@ -32,7 +32,7 @@ struct DpuEw {
     Op op = Op::None;
     bool prelu = false, relu = false, relux = false;
     std::uint32_t relux_bound = 0;
-    unsigned mul_shift = 0;
+    unsigned mul_shift = 0, mul_shift_negative = 0;
     bool cvt = false, cvt_add_first = false; // of the operand, integer formats only
     Ties cvt_ties = Ties::Even;
     std::int32_t cvt_scale = 0, cvt_offset = 0;

@@ -109,7 +109,10 @@ DpuEw decode_ew(const RegView& dpu, bool is_float, const RdmaPlan* rdma, Checks&
         ew.op = Op::Multiply;
         ew.prelu = dpu[r::EW_CFG::EW_MUL_PRELU] != 0;
         ew.mul_shift = dpu[r::EW_CVT_SCALE_VALUE::EW_TRUNCATE];
+        ew.mul_shift_negative = ew.prelu ? dpu[r::DATA_FORMAT::EW_TRUNCATE_NEG] : ew.mul_shift;
         checks.require(ew.mul_shift < 64, r::EW_CVT_SCALE_VALUE::EW_TRUNCATE, ew.mul_shift, "shift of 64 or more");
+        checks.require(ew.mul_shift_negative < 64, r::DATA_FORMAT::EW_TRUNCATE_NEG, ew.mul_shift_negative,
+                       "shift of 64 or more");
     } else if (algo < std::size(kAlu)) {
         ew.op = kAlu[algo];
         const bool int_too = ew.op != Op::Divide && ew.op != Op::Floor && ew.op != Op::Ceil;
