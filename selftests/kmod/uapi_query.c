@@ -33,12 +33,6 @@ static int get_param(int fd, __u32 param, __u64 *value)
 	return ret;
 }
 
-TEST_F(query, numbers)
-{
-	EXPECT_EQ(0xc0106450, DRM_IOCTL_RKNPU_GET_PARAM);
-	EXPECT_EQ(0xc0386451, DRM_IOCTL_RKNPU_MEM_INFO);
-}
-
 /* Those that the board decides. */
 TEST_F(query, params)
 {

@@ -24,10 +24,10 @@ guest_tests() {
 	tap "$*" $options -- sh -c "$(cat "$here/guest-run")" guest-run "$complaints" "${@/#/$folder/}"
 }
 
-# reload_tests "VM OPTIONS": guest-reload in a guest whose driver isn't loaded yet.
-reload_tests() {
+# guest_script "VM OPTIONS" NAME: runs guest-NAME, which is one program to merge-tap.awk and loads the driver itself.
+guest_script() {
 	# shellcheck disable=SC2086 # several options
-	tap reload $1 -- sh -c "$(cat "$here/guest-reload")" guest-reload "$complaints"
+	tap "$2" $1 -- sh -c "$(cat "$here/guest-$2")" "guest-$2" "$complaints"
 }
 
 # tap "EXPECTED PROGRAMS" RUN-ARGUMENT...: runs tools/vm/run, whose command frames its programs as guest-run does.

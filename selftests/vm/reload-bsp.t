@@ -3,4 +3,4 @@
 # The module comes and goes, with the NPU described as vendor device trees (BSP) do it.
 . "$(dirname "$0")/lib.sh"
 
-reload_tests "--dt bsp --timeout 600"
+guest_script "--dt bsp --timeout 600" reload

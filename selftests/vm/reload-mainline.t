@@ -3,4 +3,4 @@
 # The module comes and goes, with the NPU described as mainline device trees do it.
 . "$(dirname "$0")/lib.sh"
 
-reload_tests "--dt mainline --timeout 600"
+guest_script "--dt mainline --timeout 600" reload

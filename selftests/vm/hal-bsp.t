@@ -1,0 +1,6 @@
+#!/bin/bash
+# SPDX-License-Identifier: MIT
+# The library on the driver, with the NPU described as vendor device trees (BSP) do it.
+. "$(dirname "$0")/lib.sh"
+
+guest_script "--dt bsp --timeout 600" hal
