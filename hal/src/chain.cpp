@@ -45,7 +45,7 @@ void Chain::encode(std::span<const CommandList> lists, std::uint32_t address, st
             kEnable | std::uint64_t{lists[i].blocks().bits()} << 16,
         };
         std::byte* const at = to.data() + links_[i].offset;
-        std::memcpy(at, body.data(), body.size_bytes());
+        std::ranges::copy(std::as_bytes(body), at);
         std::memcpy(at + body.size_bytes(), tail, sizeof(tail));
     }
 }

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: MIT
 //
-// Convolutions on the simulator, against plain loops.
+// Convolutions on the test device, against plain loops.
 #include "support/reference.hpp"
 #include "support/test.hpp"
+#include "support/test_device.hpp"
 
 #include <rknpu/convolution.hpp>
 
@@ -77,7 +78,7 @@ void check(const Device& device, Random& random, const ConvolutionShape& s) {
     const Buffer input = make_input(device, conv, s, in);
     const Buffer output = must(Buffer::allocate(device, conv.out_bytes()));
     const auto result = must(conv.run(input, output));
-    std::printf("%s: %u tasks\n", describe(s).c_str(), result.tasks);
+    std::printf("# %s: %u tasks\n", describe(s).c_str(), result.tasks);
     assert_int_equal(result.tasks, conv.tasks());
 
     const std::uint32_t height = (s.in_height + s.pad_top + s.pad_bottom - s.kernel_height) / s.stride_y + 1;
@@ -130,14 +131,14 @@ ConvolutionShape random_shape(Random& random, int most_channels, int most_side) 
 
 void random_shapes(void**) {
     Random random("random_shapes");
-    const Device device = must(Device::open("sim:rk3588"));
+    const Device device = test_device();
     for (int i = 0; i < 80; ++i)
         check(device, random, random_shape(random, 70, 20));
 }
 
 void pictures(void**) {
     Random random("pictures");
-    const Device device = must(Device::open("sim:rk3588"));
+    const Device device = test_device();
     for (int i = 0; i < 40; ++i) {
         ConvolutionShape s = random_shape(random, 40, 60);
         const bool colour = random.between(0, 1) != 0;
@@ -154,7 +155,7 @@ void pictures(void**) {
 // Each of these needs a cut that the random ones don't reach.
 void large_shapes_are_cut(void**) {
     Random random("large_shapes_are_cut");
-    const Device device = must(Device::open("sim:rk3588"));
+    const Device device = test_device();
     ConvolutionShape s;
     s.kernel_height = s.kernel_width = 3;
     s.pad_top = s.pad_left = s.pad_bottom = s.pad_right = 1;
@@ -204,7 +205,7 @@ void large_shapes_are_cut(void**) {
 
 void largest_kernels_strides_and_padding(void**) {
     Random random("largest_kernels_strides_and_padding");
-    const Device device = must(Device::open("sim:rk3588"));
+    const Device device = test_device();
     ConvolutionShape s;
     s.in_channels = 3, s.in_height = 40, s.in_width = 45, s.out_channels = 5;
     s.kernel_height = s.kernel_width = 31;
@@ -217,7 +218,7 @@ void largest_kernels_strides_and_padding(void**) {
 }
 
 void ties_go_to_even_and_ends_saturate(void**) {
-    const Device device = must(Device::open("sim:rk3588"));
+    const Device device = test_device();
     ConvolutionShape s;
     s.in_channels = 1, s.in_height = 16, s.in_width = 16, s.out_channels = 1;
     s.requantisation = {16384, 15}; // a half
@@ -241,7 +242,7 @@ void ties_go_to_even_and_ends_saturate(void**) {
 
 void convolutions_follow_each_other_in_the_npus_order(void**) {
     Random random("convolutions_follow_each_other_in_the_npus_order");
-    const Device device = must(Device::open("sim:rk3588"));
+    const Device device = test_device();
     ConvolutionShape first = random_shape(random, 20, 20);
     first.output = ConvolutionOutput::Int8;
     std::vector<std::int8_t> in(std::size_t{first.in_channels} * first.in_height * first.in_width);
@@ -289,7 +290,7 @@ void scales_become_fifteen_bits(void**) {
 }
 
 void bad_shapes_are_refused(void**) {
-    const Device device = must(Device::open("sim:rk3588"));
+    const Device device = test_device();
     ConvolutionShape good;
     good.in_channels = 3, good.in_height = 8, good.in_width = 16, good.out_channels = 4;
     good.kernel_height = good.kernel_width = 3;
@@ -338,7 +339,7 @@ void bad_shapes_are_refused(void**) {
 }
 
 void short_buffers_are_refused(void**) {
-    const Device device = must(Device::open("sim:rk3588"));
+    const Device device = test_device();
     ConvolutionShape s;
     s.in_channels = 17, s.in_height = 8, s.in_width = 16, s.out_channels = 4;
     Convolution conv = must(Convolution::create(device, s, std::vector<std::int8_t>(17 * 4)));

@@ -3,14 +3,34 @@
 
 #include "base/format.hpp"
 
+#include <string>
+
 #include <dlfcn.h>
 
 namespace rknpu::detail {
+namespace {
+
+// First beside the library that this code is part of, then where the system looks.
+void* load() {
+    constexpr int kMode = RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE;
+    static const char kHere = 0;
+    Dl_info self;
+    if (::dladdr(&kHere, &self) && self.dli_fname) {
+        const std::string path = self.dli_fname;
+        if (const auto slash = path.rfind('/'); slash != std::string::npos) {
+            if (void* const library = ::dlopen((path.substr(0, slash + 1) + RKNPU_SIM_LIBRARY).c_str(), kMode))
+                return library;
+        }
+    }
+    return ::dlopen(RKNPU_SIM_LIBRARY, kMode);
+}
+
+} // namespace
 
 Result<BackendPtr> open_simulator(const std::string& soc) {
     // Never unloaded before the process ends: a library with static objects can't be taken out safely, and it costs
     // nothing to find it loaded the next time.
-    void* const library = ::dlopen(RKNPU_SIM_LIBRARY, RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE);
+    void* const library = load();
     if (!library)
         return Error(Errc::NotFound, format("the simulator can't be loaded: %s; install it beside librknpu, or set "
                                             "LD_LIBRARY_PATH",

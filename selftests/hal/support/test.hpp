@@ -67,7 +67,7 @@ class Random {
     explicit Random(const char* test) {
         const char* const wanted = std::getenv("RKNPU_TEST_SEED");
         seed_ = wanted ? static_cast<unsigned>(std::strtoul(wanted, nullptr, 0)) : 20240828u;
-        std::printf("%s: RKNPU_TEST_SEED=%u\n", test, seed_);
+        std::printf("# %s: RKNPU_TEST_SEED=%u\n", test, seed_);
         engine_.seed(seed_);
     }
 
