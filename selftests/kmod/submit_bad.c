@@ -4,7 +4,10 @@
  * for them, and with everything working as before afterwards.
  */
 #include <fcntl.h>
+#include <pthread.h>
 #include <stdio.h>
+#include <sys/ioctl.h>
+#include <linux/dma-heap.h>
 
 #include "kselftest_harness.h"
 #include "npu_client.h"
@@ -165,6 +168,81 @@ TEST_F(bad, last_task_that_fits)
 	/* A good array for the teardown's jobs. */
 	npu_matmul_destroy(&self->mm);
 	ASSERT_EQ(0, npu_matmul_create(&self->mm, self->fd, 4, 64, 32, 1));
+}
+
+/* Memory of another exporter, where the vendor's driver follows a null pointer. */
+TEST_F(bad, array_imported)
+{
+	struct dma_heap_allocation_data alloc = { .len = 4096, .fd_flags = O_RDWR | O_CLOEXEC };
+	int heap = open("/dev/dma_heap/system", O_RDONLY | O_CLOEXEC);
+	struct rknpu_submit job = self->job;
+	struct npu_bo import;
+	void *map;
+	int ret;
+
+	ASSERT_LE(0, heap);
+	ASSERT_EQ(0, ioctl(heap, DMA_HEAP_IOCTL_ALLOC, &alloc));
+	ASSERT_EQ(0, npu_bo_import(&import, self->fd, alloc.fd));
+	map = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED, alloc.fd, 0);
+	ASSERT_NE(MAP_FAILED, map);
+	memcpy(map, self->mm.tasks.map, 4 * sizeof(struct rknpu_task));
+	job.task_obj_addr = import.token;
+	ret = npu_submit(self->fd, &job);
+	EXPECT_TRUE(ret == 0 || ret == -EINVAL) {
+		TH_LOG("returned %d", ret);
+	}
+	npu_bo_destroy(&import);
+	munmap(map, 4096);
+	close(alloc.fd);
+	close(heap);
+}
+
+struct scribble {
+	struct npu_matmul *mm;
+	bool stop;
+};
+
+/* Turns the first task into something else and back, as fast as it can. */
+static void *scribble(void *arg)
+{
+	struct scribble *s = arg;
+	struct rknpu_task *task = npu_matmul_task(s->mm, 0), good = *task;
+
+	while (!__atomic_load_n(&s->stop, __ATOMIC_RELAXED)) {
+		task->regcfg_amount = 0xffffffff;
+		task->int_mask = 0xffffffff;
+		task->regcmd_addr = 0xffffffc012345678;
+		npu_bo_to_device(&s->mm->tasks);
+		*task = good;
+		npu_bo_to_device(&s->mm->tasks);
+	}
+	return NULL;
+}
+
+/* The array changes while it is being read: what was read is checked, and nothing else is used. */
+TEST_F(bad, array_changes_meanwhile)
+{
+	struct scribble s = { &self->mm, false };
+	unsigned int i, refused = 0, ended = 0;
+	pthread_t thread;
+
+	self->job.timeout = 500;
+	ASSERT_EQ(0, pthread_create(&thread, NULL, scribble, &s));
+	for (i = 0; i < 3000; i++) {
+		struct rknpu_submit job = self->job;
+		int ret = npu_submit(self->fd, &job);
+
+		refused += ret == -EINVAL;
+		ended += ret == 0;
+		/* A mixture of both: half of it is an address that is nobody's. */
+		EXPECT_TRUE(ret == 0 || ret == -EINVAL || ret == -EFAULT) {
+			TH_LOG("returned %d", ret);
+		}
+	}
+	__atomic_store_n(&s.stop, true, __ATOMIC_RELAXED);
+	ASSERT_EQ(0, pthread_join(thread, NULL));
+	EXPECT_LT(0, refused);
+	EXPECT_LT(0, ended);
 }
 
 TEST_F(bad, array_destroyed)

@@ -82,14 +82,21 @@ TEST_F(node, device_number)
 	EXPECT_EQ(variant->kind == NPU_RENDER ? 128 : 0, minor(st.st_rdev) & ~63U);
 }
 
+/* On the primary node the first opener is the master; the others can do as much. */
 TEST_F(node, second_open)
 {
+	struct npu_bo bo;
 	char path[64];
+	__u32 value = 0;
 	int fd;
 
 	ASSERT_EQ(0, npu_node_path(self->fd, path, sizeof(path)));
 	fd = open(path, O_RDWR);
 	ASSERT_LE(0, fd);
+	EXPECT_EQ(0, npu_action(fd, RKNPU_GET_DRV_VERSION, &value));
+	EXPECT_EQ(908, value);
+	EXPECT_EQ(0, npu_bo_create(&bo, fd, 4096, NPU_DATA));
+	npu_bo_destroy(&bo);
 	close(fd);
 }
 
