@@ -21,7 +21,7 @@ help: ## List the targets
 	@sed -nE 's/^([a-z-]+):.*## (.*)/  make \1|\2/p' $(MAKEFILE_LIST) | column -t -s '|'
 
 .PHONY: all
-all: host guest ## Build the user space for this machine, and all that runs in the guest
+all: release guest ## Build the user space for this machine, and all that runs in the guest
 
 .PHONY: setup
 setup: ## Install the Debian packages that building, checking and the demo need
@@ -47,13 +47,15 @@ build/aarch64/build.ninja: $(CONFIGURE)
 $(PRESETS): %: build/%/build.ninja
 	cmake --build build/$* --parallel $(JOBS)
 
-.PHONY: host hal vnpu
-host: release
-hal vnpu: build/release/build.ninja
+# build(folders): only these, for this machine
+build = cmake --build build/release --parallel $(JOBS) --target $(addsuffix /all,$(1))
+
+.PHONY: hal vnpu
+hal vnpu demo-sim: build/release/build.ninja
 hal: ## Build the HAL for this machine, into build/release
-	cmake --build build/release --parallel $(JOBS) --target hal/all
+	$(call build,hal)
 vnpu: ## Build the virtual NPU, into build/release
-	cmake --build build/release --parallel $(JOBS) --target tools/vnpu/all
+	$(call build,tools/vnpu)
 
 ## Kernel module -------------------------------------------------------------------------------------------------------
 
@@ -111,7 +113,8 @@ demo: setup vm guest ## Run a real picture through driver, HAL and virtual NPU i
 	tools/demo/run-vm
 
 .PHONY: demo-sim
-demo-sim: release ## The same without a VM, on the model in the process
+demo-sim: ## The same without a VM, on the model in the process
+	$(call build,hal tools/vnpu tools/demo)
 	tools/demo/run-sim
 
 .PHONY: clean
