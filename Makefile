@@ -102,9 +102,9 @@ check-vm: vm guest ## Run the tests in the VM
 	prove --timer --exec selftests/vm/logged selftests/vm/*.t
 
 .PHONY: lint
-lint: ## Check style, types, bindings and scripts; LINT= names single checks
+lint: ## Check style, types, bindings and scripts; CHECKS= names single ones
 	tools/setup/install build lint vm
-	tools/lint/run $(LINT)
+	tools/lint/run $(CHECKS)
 
 ## Demo ----------------------------------------------------------------------------------------------------------------
 
