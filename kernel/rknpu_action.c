@@ -42,7 +42,7 @@ static void set_nice(s32 nice)
 
 static int set_domain(struct rknpu_space *space, u32 id)
 {
-	if (id >= RKNPU_MAX_IOMMU_DOMAIN_NUM)
+	if (!rknpu_domain_id_valid(space->rknpu, id))
 		return -EINVAL;
 
 	guard(mutex)(&space->lock);
@@ -91,7 +91,7 @@ int rknpu_action(struct rknpu_file *file, struct rknpu_action *args)
 		/* This SoC has no counters; the value stays as it is. */
 		return 0;
 	case RKNPU_GET_IOMMU_EN:
-		args->value = 1;
+		args->value = rknpu->iommu;
 		return 0;
 	case RKNPU_SET_PROC_NICE:
 		set_nice((s32)args->value);

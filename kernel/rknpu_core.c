@@ -2,14 +2,13 @@
 /*
  * DOC: Cores
  *
- * The only file that touches registers of the NPU: starting tasks, reading interrupts, resetting.
+ * The only file that touches registers: starting tasks, reading interrupts, resetting.
  *
- * A core and the IOMMU in front of it share one interrupt line. The IOMMU's handler was registered
- * first, so on a page fault it runs first and calls our fault handler, which can't know the core
- * when one IOMMU serves them all. It leaves a note in &rknpu_device.fault; then our handler for the
- * same line picks the note up, and the line tells the core. A faulting access is repeated by the
- * hardware as soon as the IOMMU's handler has acknowledged it and would raise the line for ever, so
- * the line is switched off until the core has been reset.
+ * A core and the IOMMU in front of it share one interrupt line. On a page fault the IOMMU's driver
+ * calls us from its handler, while the fault stands in the registers of the IOMMU's banks: they
+ * tell the core, also when one IOMMU serves them all. The hardware repeats the access as soon as
+ * the IOMMU's driver has acknowledged the fault and would raise the line for ever, so the line is
+ * switched off until the core has been reset.
  */
 #include <linux/delay.h>
 #include <linux/interrupt.h>
@@ -170,14 +169,34 @@ static irqreturn_t rknpu_core_irq(int irq, void *data)
 		dev_warn_ratelimited(rknpu->drm.dev,
 				     "core %u: interrupt status %#x, expected %#x\n", core->index,
 				     status, core->int_mask);
-	} else if (atomic_read(&rknpu->fault) && atomic_xchg(&rknpu->fault, 0)) {
-		disable_irq_nosync(irq);
-		core->faulted = true;
-		rknpu_sched_stop_core(core, -EFAULT);
 	}
 	spin_unlock(&rknpu->lock);
 
 	return ret;
+}
+
+/**
+ * rknpu_core_page_fault() - find out whether a core runs into a page fault now
+ * @core: a powered core
+ *
+ * Context: the IOMMU's interrupt handler, before it acknowledges.
+ *
+ * Return: true if so; the core's interrupt is off then, see rknpu_core_fault_acknowledge().
+ */
+bool rknpu_core_page_fault(struct rknpu_core *core)
+{
+	unsigned int i;
+
+	for (i = 0; i < core->io->num_mmu; i++) {
+		if (!(readl_relaxed(core->io->mmu[i] + RKNPU_MMU_STATUS) &
+		      RKNPU_MMU_STATUS_PAGE_FAULT))
+			continue;
+		if (!core->faulted)
+			disable_irq_nosync(core->io->irq);
+		core->faulted = true;
+		return true;
+	}
+	return false;
 }
 
 /**

@@ -7,6 +7,9 @@
 
 #include "rknpu_load.h"
 
+/* IOMMU banks in front of one core */
+#define RKNPU_MAX_MMU_BANKS 2
+
 struct reset_control;
 struct rknpu_device;
 struct rknpu_job;
@@ -24,6 +27,10 @@ struct rknpu_core_io {
 	void __iomem *core;
 	/** @irq: interrupt, shared with the IOMMU of the core */
 	int irq;
+	/** @mmu: banks of the IOMMU that belong to the core, only read */
+	void __iomem *mmu[RKNPU_MAX_MMU_BANKS];
+	/** @num_mmu: number of @mmu */
+	unsigned int num_mmu;
 	/** @resets: AXI and AHB reset, NULL when the device tree has none */
 	struct reset_control *resets[2];
 };
@@ -102,6 +109,7 @@ int rknpu_core_reset(struct rknpu_core *core);
 int rknpu_core_init(struct rknpu_core *core, struct rknpu_device *rknpu, struct rknpu_node *node,
 		    struct rknpu_core_io *io, unsigned int index);
 void rknpu_core_fini(struct rknpu_core *core);
+bool rknpu_core_page_fault(struct rknpu_core *core);
 void rknpu_core_fault_acknowledge(struct rknpu_core *core);
 
 #endif

@@ -8,6 +8,9 @@
  */
 #include <linux/dma-mapping.h>
 #include <linux/iommu.h>
+#include <linux/mm.h>
+#include <linux/of.h>
+#include <linux/of_reserved_mem.h>
 #include <linux/platform_device.h>
 #include <linux/pm_runtime.h>
 
@@ -27,21 +30,39 @@ static void dma_dev_release(struct drm_device *drm, void *dma_pdev)
 	platform_device_unregister(dma_pdev);
 }
 
+/* Without an IOMMU: buffers come from the memory-region of the device tree, or else from CMA. */
+static int use_reserved_memory(struct rknpu_device *rknpu)
+{
+	struct device *dev = rknpu->nodes[0]->dev;
+	struct device_node *np = of_parse_phandle(dev->of_node, "memory-region", 0);
+	struct reserved_mem *region = np ? of_reserved_mem_lookup(np) : NULL;
+	u64 size = region ? region->size :
+		   (u64)global_zone_page_state(NR_FREE_CMA_PAGES) << PAGE_SHIFT;
+
+	of_node_put(np);
+	dev_info(dev, "no IOMMU: programs can reach all memory; %llu MiB for buffers in %s\n",
+		 size >> 20, region ? region->name : "CMA");
+	return region ? of_reserved_mem_device_init_by_idx(rknpu->dma_dev, dev->of_node, 0) : 0;
+}
+
 /* A device that no IOMMU serves: what is mapped on it has its physical address. */
 static int dma_dev_create(struct rknpu_device *rknpu)
 {
 	struct platform_device_info info = {
 		.name = "rknpu-dma",
 		.id = PLATFORM_DEVID_AUTO,
-		.dma_mask = DMA_BIT_MASK(rknpu->soc->dma_bits),
+		/* The NPU's own addresses have 32 bits. */
+		.dma_mask = DMA_BIT_MASK(rknpu->iommu ? rknpu->soc->dma_bits : 32),
 	};
 	struct platform_device *pdev = platform_device_register_full(&info);
+	int ret;
 
 	if (IS_ERR(pdev))
 		return PTR_ERR(pdev);
 	dma_set_coherent_mask(&pdev->dev, info.dma_mask);
 	rknpu->dma_dev = &pdev->dev;
-	return drmm_add_action_or_reset(&rknpu->drm, dma_dev_release, pdev);
+	ret = drmm_add_action_or_reset(&rknpu->drm, dma_dev_release, pdev);
+	return ret || rknpu->iommu ? ret : use_reserved_memory(rknpu);
 }
 
 static void groups_put(struct rknpu_device *rknpu)
@@ -61,9 +82,11 @@ static int groups_get(struct rknpu_device *rknpu)
 	for (i = 0; i < rknpu->num_nodes; i++) {
 		struct rknpu_node *node = rknpu->nodes[i];
 
-		node->group = device_iommu_mapped(node->dev) ? iommu_group_get(node->dev) : NULL;
+		if (!rknpu->iommu)
+			continue;
+		node->group = iommu_group_get(node->dev);
 		if (!node->group) {
-			dev_err(node->dev, "no IOMMU\n");
+			dev_err(node->dev, "no IOMMU, though other cores have one\n");
 			groups_put(rknpu);
 			return -ENODEV;
 		}
@@ -132,6 +155,9 @@ static void hardware_fini(struct rknpu_device *rknpu)
 	for (i = 0; i < rknpu->num_nodes; i++)
 		rknpu_mmu_detach(rknpu->nodes[i]);
 	destroy_workqueue(rknpu->wq);
+	/* Not after the usual time, but now: the clocks and supplies are given back next. */
+	for (i = 0; i < rknpu->num_nodes; i++)
+		pm_runtime_suspend(rknpu->nodes[i]->dev);
 }
 
 /**
@@ -158,6 +184,7 @@ struct rknpu_device *rknpu_device_register(struct device *dev, struct rknpu_node
 	rknpu->num_nodes = num_nodes;
 	for (i = 0; i < num_nodes; i++)
 		rknpu->nodes[i] = nodes[i];
+	rknpu->iommu = device_iommu_mapped(nodes[0]->dev);
 	INIT_LIST_HEAD(&rknpu->spaces);
 	ret = drmm_mutex_init(&rknpu->drm, &rknpu->spaces_lock);
 	if (ret)

@@ -74,6 +74,8 @@ struct rknpu_device {
 	const struct rknpu_soc *soc;
 	/** @pm_dev: device whose runtime PM covers all nodes */
 	struct device *pm_dev;
+	/** @iommu: the NPU works behind IOMMUs; else it sees physical addresses */
+	bool iommu;
 	/**
 	 * @dma_dev: device without an IOMMU; pages are mapped on it for cache maintenance and
 	 * imports
@@ -105,7 +107,9 @@ struct rknpu_device {
 	u8 recover;
 	/** @stopping: no job is accepted any more */
 	bool stopping;
-	/** @idle: woken when a core stops working */
+	/** @jobs: jobs that have not been freed */
+	atomic_t jobs;
+	/** @idle: woken when a core stops working while cores are held back, and by the last job */
 	wait_queue_head_t idle;
 
 	/** @wq: ordered, so that address-space switches and resets never meet */
@@ -126,8 +130,6 @@ struct rknpu_device {
 
 	/** @bo_serial: source of numbers that tell buffers apart */
 	atomic_t bo_serial;
-	/** @fault: a page fault was reported whose core is not known yet; see rknpu_core.c */
-	atomic_t fault;
 
 	/** @debugfs: the vendor-compatible folder */
 	struct dentry *debugfs;

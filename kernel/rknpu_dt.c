@@ -110,6 +110,30 @@ static int get_supplies(struct rknpu_node *node, const char *const *names)
 	return 0;
 }
 
+/* Banks of the node's IOMMU with registers in a range: those of one core */
+static int get_mmu_banks(struct device *dev, struct rknpu_core_io *io, const struct resource *range)
+{
+	struct device_node *np = of_parse_phandle(dev->of_node, "iommus", 0);
+	struct resource res;
+	unsigned int i;
+	int ret = 0;
+
+	for (i = 0; np && !ret && !of_address_to_resource(np, i, &res); i++) {
+		if (range && !resource_contains(range, &res))
+			continue;
+		if (io->num_mmu == RKNPU_MAX_MMU_BANKS) {
+			ret = dev_err_probe(dev, -EINVAL, "too many IOMMU banks\n");
+			break;
+		}
+		io->mmu[io->num_mmu] = devm_ioremap(dev, res.start, resource_size(&res));
+		if (io->mmu[io->num_mmu++])
+			continue;
+		ret = -ENOMEM;
+	}
+	of_node_put(np);
+	return ret;
+}
+
 static struct rknpu_node *node_create(struct platform_device *pdev,
 				      const struct rknpu_match *match)
 {
@@ -135,14 +159,20 @@ static int bsp_core_io(struct platform_device *pdev, struct rknpu_node *node, un
 {
 	struct rknpu_core_io *io = &node->io[index];
 	bool single = node->num_cores == 1;
+	struct resource *window;
 	char name[16];
+	int ret;
 
-	io->pc = map_window(pdev, platform_get_resource(pdev, IORESOURCE_MEM, index));
+	window = platform_get_resource(pdev, IORESOURCE_MEM, index);
+	io->pc = map_window(pdev, window);
 	if (IS_ERR(io->pc))
 		return dev_err_probe(&pdev->dev, PTR_ERR(io->pc), "no registers of core %u\n",
 				     index);
 	io->cna = io->pc + RKNPU_WINDOW_CNA;
 	io->core = io->pc + RKNPU_WINDOW_CORE;
+	ret = get_mmu_banks(&pdev->dev, io, window);
+	if (ret)
+		return ret;
 
 	snprintf(name, sizeof(name), single ? "npu_irq" : "npu%u_irq", index);
 	io->irq = platform_get_irq_byname_optional(pdev, name);
@@ -159,6 +189,7 @@ static int core_io(struct platform_device *pdev, struct rknpu_node *node)
 {
 	struct rknpu_core_io *io = &node->io[0];
 	struct resource *pc;
+	int ret;
 
 	pc = platform_get_resource_byname(pdev, IORESOURCE_MEM, "pc");
 	io->pc = map_window(pdev, pc);
@@ -167,6 +198,9 @@ static int core_io(struct platform_device *pdev, struct rknpu_node *node)
 	if (IS_ERR(io->pc) || IS_ERR(io->cna) || IS_ERR(io->core))
 		return dev_err_probe(&pdev->dev, -EINVAL, "no registers pc, cna, core\n");
 	node->start = pc->start;
+	ret = get_mmu_banks(&pdev->dev, io, NULL);
+	if (ret)
+		return ret;
 
 	io->irq = platform_get_irq(pdev, 0);
 	if (io->irq < 0)

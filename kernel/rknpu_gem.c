@@ -12,7 +12,6 @@
  * by looking the handle up in the file and comparing the mark, so a token of another file, of a
  * buffer that is gone, or an invented one finds nothing.
  */
-#include <linux/dma-mapping.h>
 #include <linux/highmem.h>
 #include <linux/slab.h>
 #include <linux/vmalloc.h>
@@ -26,7 +25,6 @@
 #include "rknpu_drv.h"
 #include "rknpu_gem.h"
 #include "rknpu_mmu.h"
-#include "rknpu_pages.h"
 
 /* Largest buffer: all addresses of a domain */
 #define RKNPU_BO_SIZE_MAX (SZ_4G - PAGE_SIZE)
@@ -125,14 +123,7 @@ static void rknpu_gem_free(struct drm_gem_object *obj)
 	if (drm_gem_is_imported(obj)) {
 		drm_prime_gem_destroy(obj, bo->sgt);
 	} else {
-		if (bo->sgt) {
-			dma_unmap_sgtable(rknpu->dma_dev, bo->sgt, DMA_BIDIRECTIONAL,
-					  DMA_ATTR_SKIP_CPU_SYNC);
-			sg_free_table(bo->sgt);
-			kfree(bo->sgt);
-		}
-		if (bo->pages)
-			rknpu_pages_free(bo->pages, obj->size >> PAGE_SHIFT);
+		rknpu_memory_free(rknpu, &bo->mem);
 		rknpu_sram_free(&rknpu->sram, bo->sram_offset, bo->sram_size);
 		rknpu_usage_add_sram(bo->maker, -(s64)bo->sram_size);
 		rknpu_usage_uncharge(bo->maker, obj->size);
@@ -147,7 +138,7 @@ static struct sg_table *rknpu_gem_get_sg_table(struct drm_gem_object *obj)
 {
 	struct rknpu_bo *bo = to_rknpu_bo(obj);
 
-	return drm_prime_pages_to_sg(obj->dev, bo->pages, obj->size >> PAGE_SHIFT);
+	return drm_prime_pages_to_sg(obj->dev, bo->mem.pages, obj->size >> PAGE_SHIFT);
 }
 
 /* Attributes of mappings of own memory: all of them agree on cached or not. */
@@ -172,7 +163,7 @@ static int rknpu_gem_vmap(struct drm_gem_object *obj, struct iosys_map *map)
 	guard(mutex)(&bo->lock);
 
 	if (!bo->vmaps) {
-		bo->vaddr = vmap(bo->pages, obj->size >> PAGE_SHIFT, VM_MAP,
+		bo->vaddr = vmap(bo->mem.pages, obj->size >> PAGE_SHIFT, VM_MAP,
 				 bo_pgprot(bo, PAGE_KERNEL));
 		if (!bo->vaddr)
 			return -ENOMEM;
@@ -206,7 +197,7 @@ static vm_fault_t insert_page(struct vm_area_struct *vma, struct rknpu_bo *bo, u
 		return vmf_insert_pfn_prot(vma, addr,
 					   PHYS_PFN(sram->base + bo->sram_offset) + index,
 					   pgprot_writecombine(vma->vm_page_prot));
-	return vmf_insert_pfn(vma, addr, page_to_pfn(bo->pages[index]));
+	return vmf_insert_pfn(vma, addr, page_to_pfn(bo->mem.pages[index]));
 }
 
 static vm_fault_t rknpu_gem_fault(struct vm_fault *vmf)
@@ -326,41 +317,13 @@ struct rknpu_bo *rknpu_bo_alloc(struct rknpu_device *rknpu)
 	return bo;
 }
 
-static int bo_populate(struct rknpu_device *rknpu, struct rknpu_bo *bo)
-{
-	unsigned long num = bo->base.size >> PAGE_SHIFT;
-	struct sg_table *sgt;
-	int ret;
-
-	bo->pages = rknpu_pages_alloc(num, bo->flags & RKNPU_MEM_DMA32);
-	if (!bo->pages)
-		return -ENOMEM;
-
-	sgt = kzalloc(sizeof(*sgt), GFP_KERNEL);
-	if (!sgt)
-		return -ENOMEM;
-	ret = sg_alloc_table_from_pages(sgt, bo->pages, num, 0, bo->base.size, GFP_KERNEL);
-	if (ret) {
-		kfree(sgt);
-		return ret;
-	}
-	/* Cleans the caches too: the zeros are in memory from now on. */
-	ret = dma_map_sgtable(rknpu->dma_dev, sgt, DMA_BIDIRECTIONAL, 0);
-	if (ret) {
-		sg_free_table(sgt);
-		kfree(sgt);
-		return ret;
-	}
-	bo->sgt = sgt;
-	return 0;
-}
-
 /* Puts as much of the start into SRAM as was asked for, fits and is free. */
 static void bo_take_sram(struct rknpu_device *rknpu, struct rknpu_bo *bo, u64 want)
 {
 	u64 size = bo->base.size;
 
-	if (!(bo->flags & RKNPU_MEM_TRY_ALLOC_SRAM))
+	/* One range of addresses over SRAM and DRAM takes an IOMMU. */
+	if (!(bo->flags & RKNPU_MEM_TRY_ALLOC_SRAM) || !rknpu->iommu)
 		return;
 	if (!want || want > size)
 		want = size;
@@ -388,11 +351,12 @@ static struct rknpu_bo *bo_create(struct rknpu_file *file, u64 size, u32 flags, 
 	bo->maker = file->space;
 	kref_get(&bo->maker->ref);
 
-	ret = bo_populate(rknpu, bo);
+	ret = rknpu_memory_alloc(rknpu, &bo->mem, size, flags & RKNPU_MEM_DMA32);
 	if (ret) {
 		rknpu_bo_put(bo);
 		return ERR_PTR(ret);
 	}
+	bo->sgt = &bo->mem.sgt;
 	bo_take_sram(rknpu, bo, sram_size);
 	return bo;
 }
@@ -471,7 +435,7 @@ int rknpu_gem_create(struct rknpu_file *file, struct rknpu_mem_create *args)
 	u64 iova;
 	int ret;
 
-	if (args->iommu_domain_id < 0 || args->iommu_domain_id >= RKNPU_MAX_IOMMU_DOMAIN_NUM)
+	if (!rknpu_domain_id_valid(file->rknpu, args->iommu_domain_id))
 		return -EINVAL;
 
 	obj = args->handle ? drm_gem_object_lookup(file->drm_file, args->handle) : NULL;
@@ -540,7 +504,7 @@ static void copy_in_page(struct rknpu_device *rknpu, struct rknpu_bo *bo, u64 of
 			 size_t len, bool to_bo)
 {
 	void __iomem *sram = rknpu->sram.vaddr + bo->sram_offset + offset;
-	struct page *page = bo->pages[offset >> PAGE_SHIFT];
+	struct page *page = bo->mem.pages[offset >> PAGE_SHIFT];
 
 	if (offset < bo->sram_size) {
 		if (to_bo)
@@ -573,7 +537,7 @@ int rknpu_bo_copy(struct rknpu_device *rknpu, struct rknpu_bo *bo, u64 offset, v
 	bool cached = bo->flags & RKNPU_MEM_CACHEABLE;
 	size_t done, part;
 
-	if (!bo->pages)
+	if (!bo->mem.pages)
 		return -EINVAL;
 	if (!cached)
 		rknpu_bo_sync(rknpu, bo, offset, len, false);

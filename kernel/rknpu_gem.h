@@ -6,6 +6,8 @@
 
 #include <drm/drm_gem.h>
 
+#include "rknpu_memory.h"
+
 struct dma_buf;
 struct dma_buf_attachment;
 struct rknpu_device;
@@ -30,8 +32,8 @@ struct rknpu_bo {
 	u32 flags;
 	/** @serial: tells this buffer from all others of the device */
 	u32 serial;
-	/** @pages: own memory, NULL for imports */
-	struct page **pages;
+	/** @mem: own memory, empty for imports */
+	struct rknpu_memory mem;
 	/** @sgt: the memory, mapped on &rknpu_device.dma_dev */
 	struct sg_table *sgt;
 	/** @maker: process that the memory is charged to, with a reference; NULL for imports */

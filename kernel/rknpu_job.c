@@ -60,8 +60,10 @@ static void job_free(struct rknpu_job *job)
 		pm_runtime_mark_last_busy(rknpu->pm_dev);
 		pm_runtime_put_autosuspend(rknpu->pm_dev);
 	}
-	drm_dev_put(&rknpu->drm);
 	kmem_cache_free(rknpu_job_cache, job);
+	if (atomic_dec_and_test(&rknpu->jobs) && READ_ONCE(rknpu->stopping))
+		wake_up(&rknpu->idle);
+	drm_dev_put(&rknpu->drm);
 }
 
 static void job_release(struct kref *ref)
@@ -260,7 +262,7 @@ struct rknpu_job *rknpu_job_create(struct rknpu_file *file, struct rknpu_submit 
 	unsigned int i;
 	int ret;
 
-	if (!args->task_number || args->iommu_domain_id >= RKNPU_MAX_IOMMU_DOMAIN_NUM)
+	if (!args->task_number || !rknpu_domain_id_valid(rknpu, args->iommu_domain_id))
 		return ERR_PTR(-EINVAL);
 
 	job = kmem_cache_zalloc(rknpu_job_cache, GFP_KERNEL);
@@ -268,6 +270,7 @@ struct rknpu_job *rknpu_job_create(struct rknpu_file *file, struct rknpu_submit 
 		return ERR_PTR(-ENOMEM);
 	kref_init(&job->ref);
 	drm_dev_get(&rknpu->drm);
+	atomic_inc(&rknpu->jobs);
 	job->rknpu = rknpu;
 	init_completion(&job->done);
 	INIT_LIST_HEAD(&job->file_node);
@@ -296,7 +299,8 @@ struct rknpu_job *rknpu_job_create(struct rknpu_file *file, struct rknpu_submit 
 		goto err_put;
 	}
 	job->domain = domain;
-	job->sched.space = domain;
+	/* Without an IOMMU all jobs see the same. */
+	job->sched.space = rknpu->iommu ? (void *)domain : rknpu;
 	job->grace = rknpu_domain_enter(domain);
 	rknpu_domain_put(domain);
 

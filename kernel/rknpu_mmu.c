@@ -20,6 +20,7 @@
 #include "rknpu_device.h"
 #include "rknpu_gem.h"
 #include "rknpu_mmu.h"
+#include "rknpu_sched.h"
 
 /* Address registers of the NPU have 32 bits. Address 0 is never given out. */
 #define RKNPU_IOVA_START PAGE_SIZE
@@ -32,7 +33,8 @@ static void domain_destroy(struct kref *ref)
 	kfree(domain->grace);
 	drm_mm_takedown(&domain->mm);
 	mutex_destroy(&domain->lock);
-	iommu_domain_free(domain->iommu);
+	if (domain->iommu)
+		iommu_domain_free(domain->iommu);
 	kfree(domain);
 }
 
@@ -46,10 +48,7 @@ void rknpu_domain_put(struct rknpu_domain *domain)
 		kref_put(&domain->ref, domain_destroy);
 }
 
-/*
- * Called by the IOMMU driver in its interrupt handler. Which core it was is found out by the
- * handler that runs next, see rknpu_core.c.
- */
+/* Called by the IOMMU driver in its interrupt handler. */
 static int domain_fault(struct iommu_domain *iommu, struct device *dev, unsigned long iova,
 			int flags, void *token)
 {
@@ -57,7 +56,7 @@ static int domain_fault(struct iommu_domain *iommu, struct device *dev, unsigned
 
 	dev_err_ratelimited(domain->rknpu->drm.dev, "page fault: %s of address %#lx\n",
 			    flags & IOMMU_FAULT_WRITE ? "write" : "read", iova);
-	atomic_set(&domain->rknpu->fault, 1);
+	rknpu_sched_page_fault(domain->rknpu);
 	return 0;
 }
 
@@ -85,15 +84,17 @@ static struct rknpu_domain *domain_create(struct rknpu_device *rknpu, unsigned i
 		kfree(domain);
 		return ERR_PTR(-ENOMEM);
 	}
-	domain->iommu = iommu_paging_domain_alloc(rknpu->nodes[0]->dev);
-	if (IS_ERR(domain->iommu)) {
-		int ret = PTR_ERR(domain->iommu);
+	if (rknpu->iommu) {
+		domain->iommu = iommu_paging_domain_alloc(rknpu->nodes[0]->dev);
+		if (IS_ERR(domain->iommu)) {
+			int ret = PTR_ERR(domain->iommu);
 
-		kfree(domain->grace);
-		kfree(domain);
-		return ERR_PTR(ret);
+			kfree(domain->grace);
+			kfree(domain);
+			return ERR_PTR(ret);
+		}
+		iommu_set_fault_handler(domain->iommu, domain_fault, domain);
 	}
-	iommu_set_fault_handler(domain->iommu, domain_fault, domain);
 
 	kref_init(&domain->ref);
 	domain->rknpu = rknpu;
@@ -157,6 +158,18 @@ struct rknpu_space *rknpu_space_get_current(struct rknpu_device *rknpu)
 	mutex_init(&space->lock);
 	list_add(&space->node, &rknpu->spaces);
 	return space;
+}
+
+/**
+ * rknpu_domain_id_valid() - check the number of a domain from user space
+ * @rknpu: the device
+ * @id: the number
+ *
+ * Return: true when a process may use it; without an IOMMU there is but one.
+ */
+bool rknpu_domain_id_valid(const struct rknpu_device *rknpu, u32 id)
+{
+	return id < (rknpu->iommu ? RKNPU_MAX_IOMMU_DOMAIN_NUM : 1);
 }
 
 /**
@@ -229,19 +242,31 @@ static int map_bo(struct rknpu_mapping *mapping, struct rknpu_domain *domain, u6
 	return *mapped == size ? 0 : -EINVAL;
 }
 
-/**
- * rknpu_mapping_map() - give a buffer its NPU addresses
- * @mapping: the buffer in a process; not mapped yet
- * @domain: where to, the mapping takes its own reference
- *
- * Return: 0, -ENOSPC when the addresses are used up, or another negative errno.
- */
-int rknpu_mapping_map(struct rknpu_mapping *mapping, struct rknpu_domain *domain)
+/* The one physical range of a buffer: addresses are what they are. */
+static int take_physical(struct rknpu_mapping *mapping)
+{
+	u64 size = mapping->bo->base.size, done = 0;
+	struct sg_table *sgt = mapping->bo->sgt;
+	u64 start = sg_dma_address(sgt->sgl);
+	struct scatterlist *sg;
+	int i;
+
+	for_each_sgtable_dma_sg(sgt, sg, i) {
+		if (sg_dma_address(sg) != start + done)
+			return -EINVAL;
+		done += sg_dma_len(sg);
+	}
+	if (done < size || start + size > RKNPU_IOVA_END)
+		return -EINVAL;
+	mapping->mm_node.start = start;
+	mapping->mm_node.size = size;
+	return 0;
+}
+
+static int take_iova(struct rknpu_mapping *mapping, struct rknpu_domain *domain)
 {
 	u64 mapped = 0;
 	int ret;
-
-	guard(mutex)(&domain->lock);
 
 	ret = drm_mm_insert_node_in_range(&domain->mm, &mapping->mm_node, mapping->bo->base.size,
 					  PAGE_SIZE, 0, RKNPU_IOVA_START, RKNPU_IOVA_END,
@@ -254,9 +279,27 @@ int rknpu_mapping_map(struct rknpu_mapping *mapping, struct rknpu_domain *domain
 		if (mapped)
 			iommu_unmap(domain->iommu, mapping->mm_node.start, mapped);
 		drm_mm_remove_node(&mapping->mm_node);
-		return ret;
 	}
+	return ret;
+}
 
+/**
+ * rknpu_mapping_map() - give a buffer its NPU addresses
+ * @mapping: the buffer in a process; not mapped yet
+ * @domain: where to, the mapping takes its own reference
+ *
+ * Return: 0; -ENOSPC when the addresses are used up; -EINVAL when there is no IOMMU and the memory
+ * is scattered or beyond 4 GiB; or another negative errno.
+ */
+int rknpu_mapping_map(struct rknpu_mapping *mapping, struct rknpu_domain *domain)
+{
+	int ret;
+
+	guard(mutex)(&domain->lock);
+
+	ret = domain->iommu ? take_iova(mapping, domain) : take_physical(mapping);
+	if (ret)
+		return ret;
 	rknpu_usage_add_iova(mapping->space, mapping->mm_node.size);
 	kref_get(&domain->ref);
 	mapping->domain = domain;
@@ -269,9 +312,11 @@ static void mapping_unmap(struct rknpu_mapping *mapping)
 	struct rknpu_domain *domain = mapping->domain;
 
 	mutex_lock(&domain->lock);
-	iommu_unmap(domain->iommu, mapping->mm_node.start, mapping->mm_node.size);
 	rknpu_usage_add_iova(mapping->space, -(s64)mapping->mm_node.size);
-	drm_mm_remove_node(&mapping->mm_node);
+	if (domain->iommu) {
+		iommu_unmap(domain->iommu, mapping->mm_node.start, mapping->mm_node.size);
+		drm_mm_remove_node(&mapping->mm_node);
+	}
 	mutex_unlock(&domain->lock);
 
 	rknpu_domain_put(domain);
@@ -396,6 +441,9 @@ void rknpu_mapping_release(struct rknpu_mapping *mapping)
 int rknpu_mmu_attach(struct rknpu_node *node, struct rknpu_domain *domain)
 {
 	int ret;
+
+	if (!node->group)
+		return 0;
 
 	kref_get(&domain->ref);
 	rknpu_mmu_detach(node);

@@ -101,6 +101,8 @@ struct rknpu_mapping {
 	struct drm_mm_node mm_node;
 };
 
+bool rknpu_domain_id_valid(const struct rknpu_device *rknpu, u32 id);
+
 struct rknpu_space *rknpu_space_get_current(struct rknpu_device *rknpu);
 void rknpu_space_put(struct rknpu_space *space);
 struct rknpu_domain *rknpu_space_get_domain(struct rknpu_space *space, unsigned int id);

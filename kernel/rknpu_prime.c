@@ -51,7 +51,7 @@ static int map_pages(struct rknpu_sram_map *map, struct dma_buf_attachment *atta
 
 	if (!len)
 		return 0;
-	ret = sg_alloc_table_from_pages(&map->pages, bo->pages + (bo->sram_size >> PAGE_SHIFT),
+	ret = sg_alloc_table_from_pages(&map->pages, bo->mem.pages + (bo->sram_size >> PAGE_SHIFT),
 					len >> PAGE_SHIFT, 0, len, GFP_KERNEL);
 	if (ret)
 		return ret;

@@ -36,7 +36,7 @@ static u64 core_masks(const struct rknpu_device *rknpu)
 
 static u64 features(const struct rknpu_device *rknpu)
 {
-	u64 features = RKNPU_FEATURE_IOMMU | RKNPU_FEATURE_ISOLATION;
+	u64 features = rknpu->iommu ? RKNPU_FEATURE_IOMMU | RKNPU_FEATURE_ISOLATION : 0;
 
 	if (rknpu->cores[0].io->resets[0])
 		features |= RKNPU_FEATURE_CORE_RESET;
@@ -83,7 +83,7 @@ int rknpu_get_param(struct rknpu_file *file, struct rknpu_get_param *args)
 		args->value = rknpu_sram_available(&rknpu->sram);
 		return 0;
 	case RKNPU_PARAM_NUM_DOMAINS:
-		args->value = RKNPU_MAX_IOMMU_DOMAIN_NUM;
+		args->value = rknpu->iommu ? RKNPU_MAX_IOMMU_DOMAIN_NUM : 1;
 		return 0;
 	case RKNPU_PARAM_MAX_TASKS:
 		args->value = rknpu_soc_max_tasks(rknpu->soc);

@@ -66,7 +66,8 @@ static void reset_core(struct rknpu_core *core)
 	if (ret)
 		dev_err(rknpu->drm.dev, "core %u: can't be reset (%pe), out of service\n",
 			core->index, ERR_PTR(ret));
-	rknpu_core_fault_acknowledge(core);
+	else
+		rknpu_core_fault_acknowledge(core);
 
 	guard(spinlock_irqsave)(&rknpu->lock);
 

@@ -43,4 +43,8 @@
 #define   RKNPU_S_POINTER_ARM		0xe		/* ping-pong of both pointers, by itself */
 #define   RKNPU_S_POINTER_CORE_SHIFT	28
 
+/* IOMMU bank: only this one is looked at, after a page fault */
+#define RKNPU_MMU_STATUS		0x04
+#define   RKNPU_MMU_STATUS_PAGE_FAULT	BIT(1)
+
 #endif

@@ -191,6 +191,25 @@ void rknpu_sched_stop_core(struct rknpu_core *core, int error)
 	wake_if_awaited(rknpu);
 }
 
+/**
+ * rknpu_sched_page_fault() - a core ran into a page fault: find it and fail its job
+ * @rknpu: the device
+ *
+ * Context: the IOMMU's interrupt handler.
+ */
+void rknpu_sched_page_fault(struct rknpu_device *rknpu)
+{
+	unsigned int i;
+
+	guard(spinlock_irqsave)(&rknpu->lock);
+
+	/* Also those that are stopped already: their lines must fall silent as well. */
+	for (i = 0; i < rknpu->num_cores; i++)
+		if (rknpu_core_page_fault(&rknpu->cores[i]) &&
+		    rknpu_dispatch_busy(&rknpu->dispatch, i))
+			rknpu_sched_stop_core(&rknpu->cores[i], -EFAULT);
+}
+
 /* Ends jobs that were to run on cores whose address space could not be switched. */
 static void fail_switching(struct rknpu_device *rknpu, u8 cores, int error)
 {
@@ -410,7 +429,7 @@ void rknpu_sched_stop(struct rknpu_device *rknpu)
 	unsigned int i;
 
 	scoped_guard(spinlock_irqsave, &rknpu->lock) {
-		rknpu->stopping = true;
+		WRITE_ONCE(rknpu->stopping, true);
 		/* From now on whoever frees a core wakes us. */
 		rknpu->dispatch.held = BIT(rknpu->num_cores) - 1;
 		for (i = 0; i < RKNPU_NUM_QUEUES; i++) {
@@ -426,5 +445,7 @@ void rknpu_sched_stop(struct rknpu_device *rknpu)
 	}
 
 	wait_event(rknpu->idle, quiet(rknpu));
+	/* Jobs hold power; who waited for one is awake now and gives it back. */
+	wait_event(rknpu->idle, !atomic_read(&rknpu->jobs));
 	drain_workqueue(rknpu->wq);
 }
