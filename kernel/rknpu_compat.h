@@ -37,6 +37,16 @@
 #define RKNPU_DRM_DRIVER_OLD_PRIME
 #endif
 
+/* 7.1 has a lock in the fence itself */
+static inline spinlock_t *rknpu_fence_lock(spinlock_t *own)
+{
+#ifdef RKNPU_HAVE_FENCE_INLINE_LOCK
+	return NULL;
+#else
+	return own;
+#endif
+}
+
 /* 6.12 refuses DRM files without it */
 #ifdef FOP_UNSIGNED_OFFSET
 #define RKNPU_FOP_UNSIGNED_OFFSET \

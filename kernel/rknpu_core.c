@@ -151,7 +151,8 @@ static irqreturn_t rknpu_core_irq(int irq, void *data)
 	if (!READ_ONCE(core->node->powered))
 		return IRQ_NONE;
 
-	spin_lock(&rknpu->lock);
+	guard(rknpu_jobs)(rknpu);
+
 	status = pc_read(core, RKNPU_PC_INT_STATUS);
 	if (status) {
 		pc_write(core, RKNPU_PC_INT_CLEAR, RKNPU_INT_ALL);
@@ -170,8 +171,6 @@ static irqreturn_t rknpu_core_irq(int irq, void *data)
 				     "core %u: interrupt status %#x, expected %#x\n", core->index,
 				     status, core->int_mask);
 	}
-	spin_unlock(&rknpu->lock);
-
 	return ret;
 }
 
@@ -237,9 +236,9 @@ static void rknpu_core_timer(struct timer_list *timer)
 {
 	struct rknpu_core *core = timer_container_of(core, timer, timer);
 	struct rknpu_device *rknpu = core->rknpu;
-	unsigned long flags;
 
-	spin_lock_irqsave(&rknpu->lock, flags);
+	guard(rknpu_jobs)(rknpu);
+
 	if (rknpu_dispatch_busy(&rknpu->dispatch, core->index)) {
 		u64 now = ktime_get_ns();
 
@@ -248,7 +247,6 @@ static void rknpu_core_timer(struct timer_list *timer)
 		else
 			rknpu_sched_stop_core(core, -ETIMEDOUT);
 	}
-	spin_unlock_irqrestore(&rknpu->lock, flags);
 }
 
 /**

@@ -12,6 +12,7 @@
 
 #include "rknpu_debugfs.h"
 #include "rknpu_device.h"
+#include "rknpu_sched.h"
 
 static int version_show(struct seq_file *m, void *unused)
 {
@@ -26,7 +27,7 @@ static int load_show(struct seq_file *m, void *unused)
 	struct rknpu_device *rknpu = m->private;
 	u64 now;
 
-	scoped_guard(spinlock_irqsave, &rknpu->lock) {
+	scoped_guard(rknpu_jobs, rknpu) {
 		now = ktime_get_ns();
 		for (i = 0; i < rknpu->num_cores; i++)
 			percent[i] = rknpu_load_percent(&rknpu->cores[i].load, now);

@@ -97,19 +97,28 @@ struct rknpu_device {
 	u32 hw_version;
 
 	/**
-	 * @lock: protects @dispatch, @recover, @stopping, what the cores run, and the state of all
-	 * jobs. Innermost lock, taken with interrupts off; also taken by the interrupt handlers.
+	 * @lock: protects @dispatch, @recover, @waiting, @stopping, what the cores run, and the
+	 * state of all jobs. Innermost lock, taken with interrupts off and by the interrupt
+	 * handlers; see guard(rknpu_jobs).
 	 */
 	spinlock_t lock;
 	/** @dispatch: which core does what */
 	struct rknpu_dispatch dispatch;
 	/** @recover: mask of stopped cores that wait for @recover_work */
 	u8 recover;
+	/** @waiting: jobs that wait for fences */
+	struct list_head waiting;
 	/** @stopping: no job is accepted any more */
 	bool stopping;
+	/** @signal: jobs that have ended and whose fences are to be signalled */
+	struct llist_head signal;
+	/** @signalling: somebody is at it */
+	atomic_t signalling;
 	/** @jobs: jobs that have not been freed */
 	atomic_t jobs;
-	/** @idle: woken when a core stops working while cores are held back, and by the last job */
+	/**
+	 * @idle: woken when a core stops working while cores are held back, and by the last job
+	 */
 	wait_queue_head_t idle;
 
 	/** @wq: ordered, so that address-space switches and resets never meet */

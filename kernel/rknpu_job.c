@@ -52,6 +52,8 @@ static void job_free(struct rknpu_job *job)
 	for (i = 0; i < ARRAY_SIZE(job->range); i++)
 		if (job->range[i].chunks != &job->range[i].single)
 			kvfree(job->range[i].chunks);
+	rknpu_deps_put(job);
+	dma_fence_put(job->fence);
 	if (job->grace)
 		rknpu_domain_leave(job->grace);
 	if (job->tasks)
@@ -273,6 +275,8 @@ struct rknpu_job *rknpu_job_create(struct rknpu_file *file, struct rknpu_submit 
 	atomic_inc(&rknpu->jobs);
 	job->rknpu = rknpu;
 	init_completion(&job->done);
+	job->deps = &job->single_dep;
+	INIT_LIST_HEAD(&job->wait_node);
 	INIT_LIST_HEAD(&job->file_node);
 	INIT_LIST_HEAD(&job->sched.node);
 	for (i = 0; i < ARRAY_SIZE(job->range); i++)

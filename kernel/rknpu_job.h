@@ -8,6 +8,7 @@
 
 #include "rknpu_core.h"
 #include "rknpu_dispatch.h"
+#include "rknpu_fence.h"
 
 struct rknpu_bo;
 struct rknpu_device;
@@ -58,6 +59,20 @@ struct rknpu_job {
 	u64 timeout;
 	/** @powered: holds a runtime PM reference */
 	bool powered;
+	/** @fence: signalled at the end, with a reference; NULL if nobody asked for one */
+	struct dma_fence *fence;
+	/** @deps: what it waits for; points to @single_dep if one is enough */
+	struct rknpu_dep *deps;
+	/** @num_deps: number of @deps */
+	u32 num_deps;
+	/** @single_dep: the usual case */
+	struct rknpu_dep single_dep;
+	/** @waits: fences that have not signalled, and the submitter until all are armed */
+	atomic_t waits;
+	/** @dep_error: error of a fence that it waited for */
+	int dep_error;
+	/** @signal: entry of &rknpu_device.signal */
+	struct llist_node signal;
 	/** @done: completed at the end */
 	struct completion done;
 
@@ -65,6 +80,8 @@ struct rknpu_job {
 
 	/** @sched: the dispatcher's part */
 	struct rknpu_dispatch_job sched;
+	/** @wait_node: entry of &rknpu_device.waiting while it waits for fences */
+	struct list_head wait_node;
 	/** @file_node: entry of &rknpu_file.jobs */
 	struct list_head file_node;
 	/** @running: mask of cores that have not finished */

@@ -13,13 +13,14 @@
 #include "rknpu_job.h"
 #include "rknpu_mmu.h"
 #include "rknpu_query.h"
+#include "rknpu_sched.h"
 #include "rknpu_soc.h"
 
 #define RKNPU_ABI_LEVEL 1
 
 static u8 usable_cores(struct rknpu_device *rknpu)
 {
-	guard(spinlock_irqsave)(&rknpu->lock);
+	guard(rknpu_jobs)(rknpu);
 	return rknpu_dispatch_usable(&rknpu->dispatch);
 }
 

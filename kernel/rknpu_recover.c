@@ -69,7 +69,7 @@ static void reset_core(struct rknpu_core *core)
 	else
 		rknpu_core_fault_acknowledge(core);
 
-	guard(spinlock_irqsave)(&rknpu->lock);
+	guard(rknpu_jobs)(rknpu);
 
 	now = ktime_get_ns();
 	core->job = NULL;
@@ -89,7 +89,7 @@ static u8 take_stopped(struct rknpu_device *rknpu, u8 cores)
 {
 	u8 stopped;
 
-	guard(spinlock_irqsave)(&rknpu->lock);
+	guard(rknpu_jobs)(rknpu);
 
 	stopped = rknpu->recover & cores;
 	rknpu->recover &= ~stopped;
@@ -103,7 +103,7 @@ static bool ran_dry(struct rknpu_device *rknpu, u8 cores)
 {
 	unsigned int i;
 
-	guard(spinlock_irqsave)(&rknpu->lock);
+	guard(rknpu_jobs)(rknpu);
 
 	for (i = 0; i < rknpu->num_cores; i++)
 		if (cores & BIT(i) && rknpu_dispatch_busy(&rknpu->dispatch, i))
@@ -134,7 +134,7 @@ static void recover_node(struct rknpu_device *rknpu, unsigned int index)
 	if (ret)
 		dev_err(node->dev, "can't restore the address space: %d\n", ret);
 
-	scoped_guard(spinlock_irqsave, &rknpu->lock) {
+	scoped_guard(rknpu_jobs, rknpu) {
 		if (ret)
 			rknpu_dispatch_forget_space(&rknpu->dispatch, index);
 		for (i = 0; i < rknpu->num_cores; i++)

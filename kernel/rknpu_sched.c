@@ -44,9 +44,44 @@ void rknpu_sched_job_end(struct rknpu_job *job)
 	lockdep_assert_held(&job->rknpu->lock);
 
 	job->ended = true;
+	list_del_init(&job->wait_node);
 	list_del_init(&job->file_node);
 	complete_all(&job->done);
-	rknpu_job_put_atomic(job);
+	if (job->fence)
+		llist_add(&job->signal, &job->rknpu->signal);
+	else
+		rknpu_job_put_atomic(job);
+}
+
+/*
+ * Signals the fences of jobs that have ended. A callback may end further jobs, which comes back
+ * here: those are left to the one who is at it, so that a long chain of jobs takes no stack.
+ */
+static void signal_ended(struct rknpu_device *rknpu)
+{
+	struct rknpu_job *job, *tmp;
+
+	while (!llist_empty(&rknpu->signal) && !atomic_xchg(&rknpu->signalling, 1)) {
+		llist_for_each_entry_safe(job, tmp, llist_del_all(&rknpu->signal), signal) {
+			rknpu_fence_signal(job);
+			rknpu_job_put_atomic(job);
+		}
+		atomic_set_release(&rknpu->signalling, 0);
+		/* Before the list is looked at again: what came meanwhile was left to us. */
+		smp_mb();
+	}
+}
+
+/**
+ * rknpu_jobs_unlock() - release &rknpu_device.lock, see guard(rknpu_jobs)
+ * @rknpu: the device
+ * @flags: interrupt state
+ */
+void rknpu_jobs_unlock(struct rknpu_device *rknpu, unsigned long flags)
+{
+	spin_unlock(&rknpu->lock);
+	signal_ended(rknpu);
+	local_irq_restore(flags);
 }
 
 static void start_chunk(struct rknpu_core *core)
@@ -201,7 +236,7 @@ void rknpu_sched_page_fault(struct rknpu_device *rknpu)
 {
 	unsigned int i;
 
-	guard(spinlock_irqsave)(&rknpu->lock);
+	guard(rknpu_jobs)(rknpu);
 
 	/* Also those that are stopped already: their lines must fall silent as well. */
 	for (i = 0; i < rknpu->num_cores; i++)
@@ -235,7 +270,7 @@ static struct rknpu_job *next_switching(struct rknpu_device *rknpu)
 {
 	unsigned int i;
 
-	guard(spinlock_irqsave)(&rknpu->lock);
+	guard(rknpu_jobs)(rknpu);
 
 	for (i = 0; i < rknpu->num_cores; i++) {
 		if (rknpu->dispatch.core[i].state == RKNPU_CORE_SWITCHING) {
@@ -274,7 +309,7 @@ static void rknpu_switch_work(struct work_struct *work)
 	while ((job = next_switching(rknpu))) {
 		ret = attach_nodes(rknpu, job->sched.mask, job->domain);
 
-		scoped_guard(spinlock_irqsave, &rknpu->lock) {
+		scoped_guard(rknpu_jobs, rknpu) {
 			if (!ret && rknpu->stopping)
 				ret = -ENODEV;
 			if (ret) {
@@ -306,35 +341,103 @@ void rknpu_sched_fail_impossible(struct rknpu_device *rknpu)
 	}
 }
 
+/* Hands a job that waits for nothing any more to the dispatcher. */
+static void enqueue(struct rknpu_job *job)
+{
+	struct rknpu_device *rknpu = job->rknpu;
+
+	rknpu_dispatch_add(&rknpu->dispatch, &job->sched);
+	rknpu_sched_run(rknpu);
+}
+
+/* Cores in service that could run the job */
+static bool can_run(const struct rknpu_job *job)
+{
+	u8 usable = rknpu_dispatch_usable(&job->rknpu->dispatch);
+	u8 wanted = job->sched.wanted;
+
+	return job->sched.any ? wanted & usable : (wanted & usable) == wanted;
+}
+
+/**
+ * rknpu_sched_ready() - all fences that a job waited for have signalled
+ * @job: the job
+ *
+ * Context: any, also the callback of a fence.
+ */
+void rknpu_sched_ready(struct rknpu_job *job)
+{
+	guard(rknpu_jobs)(job->rknpu);
+
+	if (job->ended)
+		return;
+	list_del_init(&job->wait_node);
+	job->error = can_run(job) ? READ_ONCE(job->dep_error) : -ENODEV;
+	if (job->error)
+		rknpu_sched_job_end(job);
+	else
+		enqueue(job);
+}
+
 /**
  * rknpu_sched_queue() - hand a job over
  * @file: its owner
  * @job: the job, not queued yet
+ *
+ * The job is queued when all its fences have signalled.
  *
  * Return: 0, or -ENODEV when the device is going or its cores are out of service.
  */
 int rknpu_sched_queue(struct rknpu_file *file, struct rknpu_job *job)
 {
 	struct rknpu_device *rknpu = file->rknpu;
-	struct rknpu_dispatch_job *sched = &job->sched;
-	u8 usable;
 
-	guard(spinlock_irqsave)(&rknpu->lock);
+	scoped_guard(rknpu_jobs, rknpu) {
+		if (rknpu->stopping || !can_run(job))
+			return -ENODEV;
 
-	usable = rknpu_dispatch_usable(&rknpu->dispatch);
-	if (rknpu->stopping || !(sched->wanted & usable) ||
-	    (!sched->any && sched->wanted & ~usable))
-		return -ENODEV;
+		kref_get(&job->ref);
+		list_add_tail(&job->file_node, &file->jobs);
+		if (!job->num_deps) {
+			enqueue(job);
+			return 0;
+		}
+		list_add_tail(&job->wait_node, &rknpu->waiting);
+		atomic_set(&job->waits, job->num_deps + 1);
+	}
 
-	kref_get(&job->ref);
-	list_add_tail(&job->file_node, &file->jobs);
-	rknpu_dispatch_add(&rknpu->dispatch, sched);
-	rknpu_sched_run(rknpu);
+	rknpu_deps_arm(job);
+	if (atomic_dec_and_test(&job->waits))
+		rknpu_sched_ready(job);
 	return 0;
 }
 
+/*
+ * Ends a job that waits for fences. Its callbacks can't be removed under the lock; the job is put
+ * on @waited for disarm_all().
+ */
+static void end_waiting(struct rknpu_job *job, int error, struct list_head *waited)
+{
+	kref_get(&job->ref);
+	job->error = error;
+	rknpu_sched_job_end(job);
+	list_add(&job->wait_node, waited);
+}
+
+/* Lets go of the fences that ended jobs waited for. */
+static void disarm_all(struct list_head *waited)
+{
+	struct rknpu_job *job, *tmp;
+
+	list_for_each_entry_safe(job, tmp, waited, wait_node) {
+		list_del_init(&job->wait_node);
+		rknpu_deps_disarm(job);
+		rknpu_job_put(job);
+	}
+}
+
 /* Ends a waiting job at once; a running one soon. */
-static void abandon(struct rknpu_job *job)
+static void abandon(struct rknpu_job *job, struct list_head *waited)
 {
 	struct rknpu_device *rknpu = job->rknpu;
 	u64 now = ktime_get_ns();
@@ -342,6 +445,10 @@ static void abandon(struct rknpu_job *job)
 
 	if (job->ended)
 		return;
+	if (!list_empty(&job->wait_node)) {
+		end_waiting(job, -ECANCELED, waited);
+		return;
+	}
 	if (!list_empty(&job->sched.node)) {
 		rknpu_dispatch_remove(&job->sched);
 		job->error = -ECANCELED;
@@ -365,8 +472,11 @@ static void abandon(struct rknpu_job *job)
  */
 void rknpu_sched_abandon(struct rknpu_job *job)
 {
-	guard(spinlock_irqsave)(&job->rknpu->lock);
-	abandon(job);
+	LIST_HEAD(waited);
+
+	scoped_guard(rknpu_jobs, job->rknpu)
+		abandon(job, &waited);
+	disarm_all(&waited);
 }
 
 /**
@@ -376,13 +486,15 @@ void rknpu_sched_abandon(struct rknpu_job *job)
 void rknpu_sched_close(struct rknpu_file *file)
 {
 	struct rknpu_job *job, *tmp;
+	LIST_HEAD(waited);
 
-	guard(spinlock_irqsave)(&file->rknpu->lock);
-
-	list_for_each_entry_safe(job, tmp, &file->jobs, file_node) {
-		list_del_init(&job->file_node);
-		abandon(job);
+	scoped_guard(rknpu_jobs, file->rknpu) {
+		list_for_each_entry_safe(job, tmp, &file->jobs, file_node) {
+			list_del_init(&job->file_node);
+			abandon(job, &waited);
+		}
 	}
+	disarm_all(&waited);
 }
 
 /**
@@ -405,6 +517,8 @@ int rknpu_sched_init(struct rknpu_device *rknpu)
 	rknpu_dispatch_init(&rknpu->dispatch, rknpu->num_cores, mmu_of_core);
 	init_waitqueue_head(&rknpu->idle);
 	init_llist_head(&rknpu->reap);
+	init_llist_head(&rknpu->signal);
+	INIT_LIST_HEAD(&rknpu->waiting);
 	INIT_WORK(&rknpu->switch_work, rknpu_switch_work);
 	INIT_WORK(&rknpu->recover_work, rknpu_recover_work);
 	INIT_WORK(&rknpu->reap_work, rknpu_job_reap);
@@ -415,7 +529,7 @@ int rknpu_sched_init(struct rknpu_device *rknpu)
 /* No core has a job. */
 static bool quiet(struct rknpu_device *rknpu)
 {
-	guard(spinlock_irqsave)(&rknpu->lock);
+	guard(rknpu_jobs)(rknpu);
 	return !rknpu_dispatch_working(&rknpu->dispatch, BIT(rknpu->num_cores) - 1);
 }
 
@@ -426,12 +540,15 @@ static bool quiet(struct rknpu_device *rknpu)
 void rknpu_sched_stop(struct rknpu_device *rknpu)
 {
 	struct rknpu_job *job, *tmp;
+	LIST_HEAD(waited);
 	unsigned int i;
 
-	scoped_guard(spinlock_irqsave, &rknpu->lock) {
+	scoped_guard(rknpu_jobs, rknpu) {
 		WRITE_ONCE(rknpu->stopping, true);
 		/* From now on whoever frees a core wakes us. */
 		rknpu->dispatch.held = BIT(rknpu->num_cores) - 1;
+		list_for_each_entry_safe(job, tmp, &rknpu->waiting, wait_node)
+			end_waiting(job, -ENODEV, &waited);
 		for (i = 0; i < RKNPU_NUM_QUEUES; i++) {
 			list_for_each_entry_safe(job, tmp, &rknpu->dispatch.queue[i], sched.node) {
 				rknpu_dispatch_remove(&job->sched);
@@ -444,6 +561,7 @@ void rknpu_sched_stop(struct rknpu_device *rknpu)
 				rknpu_sched_stop_core(&rknpu->cores[i], -ENODEV);
 	}
 
+	disarm_all(&waited);
 	wait_event(rknpu->idle, quiet(rknpu));
 	/* Jobs hold power; who waited for one is awake now and gives it back. */
 	wait_event(rknpu->idle, !atomic_read(&rknpu->jobs));

@@ -2,17 +2,30 @@
 #ifndef _RKNPU_SCHED_H_
 #define _RKNPU_SCHED_H_
 
+#include <linux/cleanup.h>
 #include <linux/types.h>
 
+#include "rknpu_device.h"
+
 struct rknpu_core;
-struct rknpu_device;
 struct rknpu_file;
 struct rknpu_job;
 struct work_struct;
 
+void rknpu_jobs_unlock(struct rknpu_device *rknpu, unsigned long flags);
+
+/*
+ * guard(rknpu_jobs)(rknpu) holds &rknpu_device.lock and, behind it, signals the fences of jobs that
+ * have ended meanwhile.
+ */
+DEFINE_LOCK_GUARD_1(rknpu_jobs, struct rknpu_device,
+		    spin_lock_irqsave(&_T->lock->lock, _T->flags),
+		    rknpu_jobs_unlock(_T->lock, _T->flags), unsigned long flags)
+
 int rknpu_sched_init(struct rknpu_device *rknpu);
 void rknpu_sched_stop(struct rknpu_device *rknpu);
 int rknpu_sched_queue(struct rknpu_file *file, struct rknpu_job *job);
+void rknpu_sched_ready(struct rknpu_job *job);
 void rknpu_sched_abandon(struct rknpu_job *job);
 void rknpu_sched_close(struct rknpu_file *file);
 

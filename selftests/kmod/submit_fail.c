@@ -503,7 +503,7 @@ TEST_F_TIMEOUT(fail, faults_beside_good_jobs, 60)
 	struct runner runners[NPU_CORES];
 	pthread_t threads[NPU_CORES];
 	long end = npu_now_ms() + 3000;
-	unsigned int core, faults = 0, rounds = 0;
+	unsigned int core, rounds = 0;
 
 	for (core = 0; core < NPU_CORES; core++)
 		ASSERT_EQ(0, npu_matmul_create(&good[core], self->fd, 3, 64, 32, core));
@@ -519,18 +519,14 @@ TEST_F_TIMEOUT(fail, faults_beside_good_jobs, 60)
 		}
 		for (core = 0; core < NPU_CORES; core++) {
 			ASSERT_EQ(0, pthread_join(threads[core], NULL));
-			if (core == self->core) {
-				faults += runners[core].ret == -EFAULT;
-				continue;
-			}
-			EXPECT_EQ(0, runners[core].ret) {
+			EXPECT_EQ(core == self->core ? -EFAULT : 0, runners[core].ret) {
 				TH_LOG("core %u, round %u", core, rounds);
 			}
-			EXPECT_EQ(0, npu_matmul_wrong(&good[core], 0, 3));
+			if (core != self->core)
+				EXPECT_EQ(0, npu_matmul_wrong(&good[core], 0, 3));
 		}
 		rounds++;
 	}
-	EXPECT_EQ(rounds, faults);
 	for (core = 0; core < NPU_CORES; core++)
 		npu_matmul_destroy(&good[core]);
 }

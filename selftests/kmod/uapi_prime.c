@@ -372,19 +372,29 @@ TEST_F(prime, job_on_scattered_udmabuf)
 	close(memfd);
 }
 
-/* Giving up the import of one file leaves that of the other alone. */
+/* Two files of a process share its address space: giving up one import leaves the other in place. */
 TEST_F(prime, imports_in_two_files_of_one_process)
 {
-	int dmabuf = heap_alloc(64 * 1024);
-	struct npu_bo one, two;
+	int a_buf = heap_alloc(64 * 1024), c_buf = heap_alloc(64 * 1024);
+	struct npu_bo one, two, c;
+	void *a_map, *c_map;
 
-	ASSERT_LE(0, dmabuf);
-	ASSERT_EQ(0, npu_bo_import(&one, self->fd, dmabuf));
-	ASSERT_EQ(0, npu_bo_import(&two, self->other, dmabuf));
+	ASSERT_LE(0, a_buf);
+	ASSERT_LE(0, c_buf);
+	ASSERT_EQ(0, npu_bo_import(&one, self->fd, a_buf));
+	ASSERT_EQ(0, npu_bo_import(&two, self->other, a_buf));
+	ASSERT_EQ(0, npu_bo_import(&c, self->other, c_buf));
 	npu_bo_destroy(&one);
 	EXPECT_EQ(0, npu_sync(self->other, two.token, RKNPU_MEM_SYNC_MASK, 0, 64 * 1024));
+	a_map = mmap(NULL, 64 * 1024, PROT_READ | PROT_WRITE, MAP_SHARED, a_buf, 0);
+	c_map = mmap(NULL, 64 * 1024, PROT_READ | PROT_WRITE, MAP_SHARED, c_buf, 0);
+	ASSERT_NE(MAP_FAILED, a_map);
+	ASSERT_NE(MAP_FAILED, c_map);
+	EXPECT_EQ(0, run_on_imports(self->other, &two, a_map, a_buf, &c, c_map, c_buf));
 	npu_bo_destroy(&two);
-	close(dmabuf);
+	npu_bo_destroy(&c);
+	close(a_buf);
+	close(c_buf);
 }
 
 TEST_F(prime, imports_are_given_back)

@@ -284,6 +284,48 @@ TEST_F(unplug, hanging_jobs)
 	unbind_under_jobs(_metadata, self);
 }
 
+static __u64 usable_cores(int fd)
+{
+	struct rknpu_get_param arg = { .param = RKNPU_PARAM_USABLE_CORES };
+
+	return npu_ioctl(fd, DRM_IOCTL_RKNPU_GET_PARAM, &arg) ? ~0ULL : arg.value;
+}
+
+/* A core that can't be reset is out of service until the device is bound anew; the others go on. */
+TEST_F_TIMEOUT(unplug, dead_resets, 60)
+{
+	struct npu_matmul mm;
+	__u64 usable = 7;
+	unsigned int core, other;
+	int fd;
+
+	ASSERT_EQ(0, npu_matmul_create(&mm, self->fd, 2, 64, 32, 1));
+	for (core = 0; core < NPU_CORES; core++) {
+		EXPECT_EQ(usable, usable_cores(self->fd));
+		npu_fault(core, VNPU_FAULT_HANG | VNPU_FAULT_DEAD_RESET, 0);
+		EXPECT_EQ(-ETIMEDOUT, npu_matmul_run(&mm, 1U << core, 200));
+		usable &= ~(1U << core);
+		EXPECT_EQ(usable, usable_cores(self->fd));
+		for (other = 0; other < NPU_CORES; other++) {
+			EXPECT_EQ(other > core ? 0 : -ENODEV,
+				  npu_matmul_run(&mm, 1U << other, 1000)) {
+				TH_LOG("core %u after core %u", other, core);
+			}
+		}
+		EXPECT_EQ(usable ? 0 : -ENODEV, npu_matmul_run(&mm, RKNPU_CORE_AUTO_MASK, 1000));
+	}
+	npu_matmul_destroy(&mm);
+	npu_fault_none();
+	ASSERT_EQ(0, unbind(&self->binding));
+	ASSERT_EQ(0, bind_again(&self->binding));
+	fd = npu_open();
+	ASSERT_LE(0, fd);
+	EXPECT_EQ(7, usable_cores(fd));
+	for (core = 0; core < NPU_CORES; core++)
+		EXPECT_EQ(0, npu_good_job(fd, 1U << core));
+	close(fd);
+}
+
 TEST_F_TIMEOUT(unplug, many_times, 120)
 {
 	long before = 0;
