@@ -372,7 +372,7 @@ TEST_F(prime, job_on_scattered_udmabuf)
 	close(memfd);
 }
 
-/* Two files of a process share its address space: giving up one import leaves the other in place. */
+/* Two files of a process share its address space: giving up one import leaves the other. */
 TEST_F(prime, imports_in_two_files_of_one_process)
 {
 	int a_buf = heap_alloc(64 * 1024), c_buf = heap_alloc(64 * 1024);
