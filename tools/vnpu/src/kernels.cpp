@@ -8,17 +8,22 @@ extern const Kernels kernels_base;
 extern const Kernels kernels_avx2, kernels_avx512;
 #endif
 
-const Kernels& kernels() {
+std::span<const Kernels* const> supported_kernels() {
 #ifdef VNPU_X86
-    static const Kernels& best =
-        __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("avx512vnni")
-            ? kernels_avx512
-        : __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") ? kernels_avx2
-                                                                          : kernels_base;
-    return best;
+    static const Kernels* const all[] = {&kernels_base, &kernels_avx2, &kernels_avx512};
+    const bool avx2 = __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma");
+    const bool avx512 = avx2 && __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512vl") &&
+                        __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vnni");
+    return {all, avx512 ? 3u : avx2 ? 2u : 1u};
 #else
-    return kernels_base;
+    static const Kernels* const all[] = {&kernels_base};
+    return all;
 #endif
+}
+
+const Kernels& kernels() {
+    static const Kernels& best = *supported_kernels().back();
+    return best;
 }
 
 } // namespace npu

@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <span>
 
 namespace npu {
 
@@ -28,5 +29,8 @@ struct Kernels {
 };
 
 const Kernels& kernels();
+
+// All sets that this machine can run, the best one last.
+std::span<const Kernels* const> supported_kernels();
 
 } // namespace npu

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// Compiled once per instruction set, with VNPU_ISA as its name. It must not use inline functions of other headers:
+// Compiled once per instruction set, with VNPU_ISA as its name. It must not call inline functions of other headers:
 // the linker would keep one copy of them, perhaps with instructions that the machine doesn't have.
 #include "kernels.hpp"
 

@@ -1,0 +1,149 @@
+// SPDX-License-Identifier: MIT
+//
+// The model's number formats and rounding, exhaustively where that is possible, and its inner loops for every
+// instruction set that this machine has.
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <limits>
+#include <random>
+
+#include "kernels.hpp"
+#include "numeric.hpp"
+#include "reference.hpp"
+
+namespace {
+
+TEST(Numeric, every_half_becomes_the_right_float_and_comes_back) {
+    for (std::uint32_t h = 0; h < 0x10000; ++h) {
+        const auto half = static_cast<std::uint16_t>(h);
+        const float f = npu::half_to_float(half);
+        const double expect = reference::half_value(half);
+        if (std::isnan(expect)) {
+            ASSERT_TRUE(std::isnan(f)) << h;
+            ASSERT_EQ(npu::float_to_half(f), 0x7e00) << h;
+            continue;
+        }
+        ASSERT_EQ(f, expect) << h;
+        ASSERT_EQ(std::signbit(f), (h & 0x8000) != 0) << h;
+        ASSERT_EQ(npu::float_to_half(f), half);
+    }
+}
+
+TEST(Numeric, floats_around_every_half_and_every_tie_round_to_the_nearest) {
+    for (std::uint32_t h = 0; h < 0x7c00; ++h) {
+        const float low = static_cast<float>(reference::half_value(static_cast<std::uint16_t>(h)));
+        const float high =
+            h + 1 < 0x7c00 ? static_cast<float>(reference::half_value(static_cast<std::uint16_t>(h + 1))) : 65536.0f;
+        const float tie = (low + high) / 2;
+        for (float f : {low, tie})
+            for (float g : {f, std::nextafter(f, -1.0f), std::nextafter(f, 1e9f)})
+                for (float signed_g : {g, -g})
+                    ASSERT_EQ(npu::float_to_half(signed_g), reference::nearest_half(signed_g))
+                        << std::hexfloat << signed_g;
+    }
+    constexpr float kInf = std::numeric_limits<float>::infinity();
+    EXPECT_EQ(npu::float_to_half(kInf), 0x7c00);
+    EXPECT_EQ(npu::float_to_half(-kInf), 0xfc00);
+    EXPECT_EQ(npu::float_to_half(std::numeric_limits<float>::max()), 0x7c00);
+    EXPECT_EQ(npu::float_to_half(std::numeric_limits<float>::denorm_min()), 0);
+}
+
+TEST(Numeric, shifts_round_as_divisions_do) {
+    for (unsigned shift = 0; shift <= 10; ++shift)
+        for (std::int64_t v = -5000; v <= 5000; ++v) {
+            ASSERT_EQ(npu::shift_round<std::int64_t>(v, shift, npu::Ties::Even),
+                      static_cast<std::int64_t>(reference::divide_rounded(v, shift)));
+            ASSERT_EQ(npu::shift_round<std::int64_t>(v, shift, npu::Ties::Up),
+                      static_cast<std::int64_t>(reference::divide_rounded(v, shift, true)));
+        }
+    std::mt19937_64 engine(81);
+    for (int i = 0; i < 200000; ++i) {
+        const auto v = static_cast<std::int32_t>(engine());
+        const auto m = static_cast<std::int16_t>(engine());
+        const auto shift = static_cast<unsigned>(engine() % 64);
+        const bool up = engine() & 1;
+        const auto expect = reference::divide_rounded(static_cast<reference::Wide>(v) * m, shift, up);
+        ASSERT_EQ(npu::multiply_shift(v, m, shift, up ? npu::Ties::Up : npu::Ties::Even),
+                  static_cast<std::int64_t>(expect))
+            << v << " * " << m << " >> " << shift;
+    }
+}
+
+TEST(Numeric, saturation) {
+    for (int v = -70000; v <= 70000; ++v) {
+        ASSERT_EQ(npu::saturate<std::int8_t>(v), std::max(-128, std::min(127, v)));
+        ASSERT_EQ(npu::saturate<std::int16_t>(v), std::max(-32768, std::min(32767, v)));
+    }
+    EXPECT_EQ(npu::saturate<std::int32_t>(std::int64_t{1} << 40), INT32_MAX);
+    EXPECT_EQ(npu::saturate<std::int32_t>(-(std::int64_t{1} << 40)), INT32_MIN);
+}
+
+// The sets of inner loops, all against the same plain sums.
+class Kernels : public testing::TestWithParam<const npu::Kernels*> {
+  protected:
+    template <class T>
+    std::vector<T> random(std::size_t count) {
+        std::vector<T> v(count);
+        for (T& x : v)
+            x = static_cast<T>(static_cast<int>(engine_() % 256) - 128);
+        return v;
+    }
+    std::mt19937 engine_{91};
+};
+
+TEST_P(Kernels, gemm_int) {
+    for (std::size_t m : {1u, 2u, 5u})
+        for (std::size_t n : {1u, 3u, 4u, 9u})
+            for (std::size_t k : {64u, 192u, 65536u + 64u}) {
+                const auto a = random<std::int16_t>(m * k), b = random<std::int16_t>(n * k);
+                const std::size_t ldc = n + 2;
+                std::vector<std::int64_t> c(m * ldc, 7), expect = c;
+                for (std::size_t i = 0; i < m; ++i)
+                    for (std::size_t j = 0; j < n; ++j)
+                        for (std::size_t t = 0; t < k; ++t)
+                            expect[i * ldc + j] += a[i * k + t] * b[j * k + t];
+                GetParam()->gemm_int(a.data(), b.data(), c.data(), m, n, k, ldc);
+                ASSERT_EQ(c, expect) << m << " " << n << " " << k;
+            }
+    const std::vector<std::int16_t> low(1 << 18, -128); // the sum is 2^32
+    std::int64_t sum = 0;
+    GetParam()->gemm_int(low.data(), low.data(), &sum, 1, 1, low.size(), 1);
+    EXPECT_EQ(sum, std::int64_t{1} << 32);
+}
+
+TEST_P(Kernels, gemm_float_in_one_order) {
+    for (std::size_t m : {1u, 4u, 7u})
+        for (std::size_t k : {1u, 8u, 300u}) {
+            constexpr std::size_t kLanes = npu::Kernels::kLanes;
+            auto a = random<float>(m * k), b = random<float>(kLanes * k);
+            for (float& x : a)
+                x *= 1.0f / 3; // inexact sums: the order shows
+            std::vector<double> c(m * kLanes), expect = c;
+            for (std::size_t i = 0; i < m; ++i)
+                for (std::size_t j = 0; j < kLanes; ++j)
+                    for (std::size_t t = 0; t < k; ++t)
+                        expect[i * kLanes + j] += static_cast<double>(a[i * k + t]) * b[t * kLanes + j];
+            GetParam()->gemm_float(a.data(), b.data(), c.data(), m, k, kLanes);
+            ASSERT_EQ(c, expect) << m << " " << k;
+        }
+}
+
+TEST_P(Kernels, depthwise) {
+    const std::size_t taps = 9, channels = 77;
+    const auto a = random<std::int16_t>(taps * channels), b = random<std::int16_t>(taps * channels);
+    const std::vector<float> fa(a.begin(), a.end()), fb(b.begin(), b.end());
+    std::vector<std::int64_t> c(channels), expect = c;
+    for (std::size_t i = 0; i < taps * channels; ++i)
+        expect[i % channels] += a[i] * b[i];
+    GetParam()->depthwise_int(a.data(), b.data(), c.data(), taps, channels);
+    EXPECT_EQ(c, expect);
+    std::vector<double> fc(channels);
+    GetParam()->depthwise_float(fa.data(), fb.data(), fc.data(), taps, channels);
+    EXPECT_EQ(fc, std::vector<double>(expect.begin(), expect.end()));
+}
+
+INSTANTIATE_TEST_SUITE_P(Sets, Kernels, testing::ValuesIn(npu::supported_kernels()),
+                         [](const auto& info) { return info.param->name; });
+
+} // namespace
