@@ -250,31 +250,40 @@ static void rknpu_core_timer(struct timer_list *timer)
 }
 
 /**
- * rknpu_core_init() - set up a core and its interrupt
+ * rknpu_core_init() - set up a core
  * @core: the core
  * @rknpu: the device
  * @node: the device-tree node of the core
  * @io: how to reach it
  * @index: core number
- *
- * Return: 0 or a negative errno.
  */
-int rknpu_core_init(struct rknpu_core *core, struct rknpu_device *rknpu, struct rknpu_node *node,
-		    struct rknpu_core_io *io, unsigned int index)
+void rknpu_core_init(struct rknpu_core *core, struct rknpu_device *rknpu, struct rknpu_node *node,
+		     struct rknpu_core_io *io, unsigned int index)
 {
 	core->rknpu = rknpu;
 	core->node = node;
 	core->io = io;
 	core->index = index;
 	timer_setup(&core->timer, rknpu_core_timer, 0);
-	return request_irq(io->irq, rknpu_core_irq, IRQF_SHARED, dev_name(node->dev), core);
 }
 
 /**
- * rknpu_core_fini() - give back the interrupt
- * @core: a core without a job, after rknpu_core_init() succeeded
+ * rknpu_core_listen() - take interrupts from now on
+ * @core: the core; the device is ready for them
+ *
+ * Return: 0 or a negative errno.
  */
-void rknpu_core_fini(struct rknpu_core *core)
+int rknpu_core_listen(struct rknpu_core *core)
+{
+	return request_irq(core->io->irq, rknpu_core_irq, IRQF_SHARED, dev_name(core->node->dev),
+			   core);
+}
+
+/**
+ * rknpu_core_mute() - take no interrupts any more
+ * @core: a core without a job, after rknpu_core_listen() succeeded
+ */
+void rknpu_core_mute(struct rknpu_core *core)
 {
 	free_irq(core->io->irq, core);
 	timer_delete_sync(&core->timer);

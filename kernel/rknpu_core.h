@@ -106,9 +106,10 @@ void rknpu_core_set_deadline(struct rknpu_core *core, u64 now, u64 timeout);
 void rknpu_core_read_status(struct rknpu_core *core, struct rknpu_core_status *status);
 u32 rknpu_core_version(struct rknpu_core *core);
 int rknpu_core_reset(struct rknpu_core *core);
-int rknpu_core_init(struct rknpu_core *core, struct rknpu_device *rknpu, struct rknpu_node *node,
-		    struct rknpu_core_io *io, unsigned int index);
-void rknpu_core_fini(struct rknpu_core *core);
+void rknpu_core_init(struct rknpu_core *core, struct rknpu_device *rknpu, struct rknpu_node *node,
+		     struct rknpu_core_io *io, unsigned int index);
+int rknpu_core_listen(struct rknpu_core *core);
+void rknpu_core_mute(struct rknpu_core *core);
 bool rknpu_core_page_fault(struct rknpu_core *core);
 void rknpu_core_fault_acknowledge(struct rknpu_core *core);
 

@@ -94,37 +94,73 @@ static int groups_get(struct rknpu_device *rknpu)
 	return 0;
 }
 
-static int cores_init(struct rknpu_device *rknpu)
+static void cores_init(struct rknpu_device *rknpu)
 {
 	unsigned int n, i;
-	int ret;
 
 	for (n = 0; n < rknpu->num_nodes; n++) {
 		struct rknpu_node *node = rknpu->nodes[n];
 
-		for (i = 0; i < node->num_cores; i++) {
-			unsigned int index = rknpu->num_cores;
+		for (i = 0; i < node->num_cores; i++, rknpu->num_cores++)
+			rknpu_core_init(&rknpu->cores[rknpu->num_cores], rknpu, node, &node->io[i],
+					rknpu->num_cores);
+	}
+}
 
-			ret = rknpu_core_init(&rknpu->cores[index], rknpu, node, &node->io[i],
-					      index);
-			if (ret)
-				return ret;
-			rknpu->num_cores++;
+static void cores_mute(struct rknpu_device *rknpu, unsigned int num)
+{
+	while (num--)
+		rknpu_core_mute(&rknpu->cores[num]);
+}
+
+static int cores_listen(struct rknpu_device *rknpu)
+{
+	unsigned int i;
+	int ret;
+
+	for (i = 0; i < rknpu->num_cores; i++) {
+		ret = rknpu_core_listen(&rknpu->cores[i]);
+		if (ret) {
+			cores_mute(rknpu, i);
+			return ret;
 		}
 	}
 	return 0;
 }
 
-static void cores_fini(struct rknpu_device *rknpu)
+/* Whatever ran before, a boot loader or another driver: begin with cores that do nothing. */
+static void cores_reset(struct rknpu_device *rknpu)
 {
-	while (rknpu->num_cores)
-		rknpu_core_fini(&rknpu->cores[--rknpu->num_cores]);
+	unsigned int i;
+	int ret;
+
+	for (i = 0; i < rknpu->num_cores; i++) {
+		ret = rknpu_core_reset(&rknpu->cores[i]);
+		if (!ret || ret == -EOPNOTSUPP)
+			continue;
+		dev_warn(rknpu->drm.dev, "core %u: can't be reset (%pe), out of service\n", i,
+			 ERR_PTR(ret));
+		rknpu_dispatch_retire(&rknpu->dispatch, i);
+	}
 }
 
-/*
- * The nodes tell how many cores there are before the interrupts are requested, so that handlers
- * find all in place.
- */
+/* With power on. The handlers come last: they find everything in place. */
+static int hardware_prepare(struct rknpu_device *rknpu)
+{
+	int ret;
+
+	cores_init(rknpu);
+	ret = rknpu_sched_init(rknpu);
+	if (ret)
+		return ret;
+	cores_reset(rknpu);
+	rknpu->hw_version = rknpu_core_version(&rknpu->cores[0]);
+	ret = cores_listen(rknpu);
+	if (ret)
+		destroy_workqueue(rknpu->wq);
+	return ret;
+}
+
 static int hardware_init(struct rknpu_device *rknpu)
 {
 	int ret;
@@ -132,18 +168,14 @@ static int hardware_init(struct rknpu_device *rknpu)
 	ret = pm_runtime_resume_and_get(rknpu->pm_dev);
 	if (ret)
 		return ret;
-
-	ret = cores_init(rknpu);
-	if (!ret)
-		ret = rknpu_sched_init(rknpu);
-	if (!ret)
-		rknpu->hw_version = rknpu_core_version(&rknpu->cores[0]);
-	if (ret)
-		cores_fini(rknpu);
-
+	ret = hardware_prepare(rknpu);
+	if (ret) {
+		pm_runtime_put_sync_suspend(rknpu->pm_dev);
+		return ret;
+	}
 	pm_runtime_mark_last_busy(rknpu->pm_dev);
 	pm_runtime_put_autosuspend(rknpu->pm_dev);
-	return ret;
+	return 0;
 }
 
 static void hardware_fini(struct rknpu_device *rknpu)
@@ -151,7 +183,7 @@ static void hardware_fini(struct rknpu_device *rknpu)
 	unsigned int i;
 
 	rknpu_sched_stop(rknpu);
-	cores_fini(rknpu);
+	cores_mute(rknpu, rknpu->num_cores);
 	for (i = 0; i < rknpu->num_nodes; i++)
 		rknpu_mmu_detach(rknpu->nodes[i]);
 	destroy_workqueue(rknpu->wq);
