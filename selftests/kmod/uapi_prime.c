@@ -397,6 +397,30 @@ TEST_F(prime, imports_in_two_files_of_one_process)
 	close(c_buf);
 }
 
+/* One buffer of this driver in two files: it keeps its address until the last has given it up. */
+TEST_F(prime, exporter_gives_up_first)
+{
+	struct npu_bo a, a_import, c, c_import;
+	int a_buf, c_buf;
+
+	ASSERT_EQ(0, npu_bo_create(&a, self->fd, 64 * 1024, NPU_DATA));
+	ASSERT_EQ(0, npu_bo_create(&c, self->fd, 64 * 1024, NPU_DATA));
+	a_buf = npu_export(self->fd, a.handle);
+	c_buf = npu_export(self->fd, c.handle);
+	ASSERT_LE(0, a_buf);
+	ASSERT_LE(0, c_buf);
+	ASSERT_EQ(0, npu_bo_import(&a_import, self->other, a_buf));
+	ASSERT_EQ(0, npu_bo_import(&c_import, self->other, c_buf));
+	EXPECT_EQ(0, npu_destroy(self->fd, a.handle));
+	EXPECT_EQ(0, npu_destroy(self->fd, c.handle));
+	EXPECT_EQ(0, run_on_imports(self->other, &a_import, a.map, a_buf, &c_import, c.map,
+				    c_buf));
+	npu_bo_destroy(&a_import);
+	npu_bo_destroy(&c_import);
+	close(a_buf);
+	close(c_buf);
+}
+
 TEST_F(prime, imports_are_given_back)
 {
 	unsigned int i;
