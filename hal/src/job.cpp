@@ -117,15 +117,16 @@ Error explain(int error, const rknpu_submit& submit, detail::JobState& job, cons
                                                progress.c_str())};
     case EIO:
         return {Errc::HardwareError, detail::format("the NPU reported an error (%s)", progress.c_str())};
-    case ECANCELED:
-        return {Errc::DeviceReset,
-                detail::format("the NPU was reset under the job (%s); run it again", progress.c_str())};
     case ENODEV:
         return {Errc::DeviceLost, "the NPU is gone or none of its cores is left in service; see the kernel log"};
     case EINVAL:
-        // The vendor's driver says the same for a reset by another process.
+        // All that could be wrong with this job is the choice of cores and domain. Without one it was the vendor's
+        // driver, which ends jobs so when another program resets the NPU.
+        if (options.cores.empty() && job.ranges.size() == 1 && job.domain == 0)
+            return {Errc::DeviceReset,
+                    detail::format("the NPU was reset under the job (%s); run it again", progress.c_str())};
         return {std::make_error_code(std::errc::invalid_argument),
-                detail::format("the driver refused the job, or the NPU was reset under it: cores %#x, domain %u (%s)",
+                detail::format("the driver refused cores %#x or domain %u, or the NPU was reset under the job (%s)",
                                submit.core_mask, submit.iommu_domain_id, progress.c_str())};
     default:
         return detail::system_error(error, "SUBMIT");

@@ -193,9 +193,9 @@ void unmapped_addresses_are_faults(void**) {
 
 void a_slow_job_times_out_and_the_next_one_runs(void**) {
     const Device device = test_device();
-    Matmul slow = must(Matmul::create(device, {MatmulType::Int8ToInt32, 2000, 4096, 512})); // ms of NPU time
-    const std::vector<std::int8_t> a(2000 * 4096);
-    std::vector<std::int32_t> c(2000 * 512);
+    Matmul slow = must(Matmul::create(device, {MatmulType::Int8ToInt32, 600, 2048, 512})); // ms of NPU time
+    const std::vector<std::int8_t> a(600 * 2048);
+    std::vector<std::int32_t> c(600 * 512);
     const auto result = slow.run(a, c, {.timeout = 1ms});
     const auto& error = must_fail(result, Errc::Timeout);
     assert_true(error.message().find("1 ms") != std::string::npos);

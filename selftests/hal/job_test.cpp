@@ -147,12 +147,9 @@ void failures_are_explained(void**) {
         int error;
         std::error_code code;
     } kCases[] = {
-        {ETIMEDOUT, Errc::Timeout},
-        {EFAULT, Errc::NpuFault},
-        {EIO, Errc::HardwareError},
-        {ENODEV, Errc::DeviceLost},
-        {EINVAL, std::make_error_code(std::errc::invalid_argument)},
-        {ENOMEM, std::make_error_code(std::errc::not_enough_memory)},
+        {ETIMEDOUT, Errc::Timeout},  {EFAULT, Errc::NpuFault},
+        {EIO, Errc::HardwareError},  {ENODEV, Errc::DeviceLost},
+        {EINVAL, Errc::DeviceReset}, {ENOMEM, std::make_error_code(std::errc::not_enough_memory)},
     };
     FakeDriver driver;
     const Device device = open_fake(driver);
@@ -172,6 +169,8 @@ void failures_are_explained(void**) {
             assert_true(error.message().find("0x155") != std::string::npos);
         }
     }
+    driver.on_submit = [](rknpu_submit&) { return -EINVAL; };
+    must_fail(job.run({.cores = Core::Core2}), std::make_error_code(std::errc::invalid_argument)); // no such core?
     driver.on_submit = nullptr;
     must(job.run()); // a job can be run again after any of these
 }
