@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Jobs that wait for sync files and give one back: all combinations with NONBLOCK, errors, fences of
- * other drivers (sw_sync), merged ones, and long chains.
+ * Jobs that wait for sync files and give one back: all combinations with NONBLOCK, errors, fences
+ * of other drivers (sw_sync), merged ones, and long chains.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -97,7 +97,7 @@ static int status(int fence, char *driver)
 	if (ioctl(fence, SYNC_IOC_FILE_INFO, &file))
 		return -errno;
 	if (driver)
-		strcpy(driver, info[0].driver_name);
+		memcpy(driver, info[0].driver_name, sizeof(info[0].driver_name));
 	return file.status;
 }
 
