@@ -62,8 +62,8 @@ MODULE_DEVICE_TABLE(of, rknpu_dt_ids);
 static void __iomem *map_window(struct platform_device *pdev, struct resource *res)
 {
 	if (!res)
-		return ERR_PTR(-EINVAL);
-	return devm_ioremap(&pdev->dev, res->start, resource_size(res)) ?: ERR_PTR(-ENOMEM);
+		return IOMEM_ERR_PTR(-EINVAL);
+	return devm_ioremap(&pdev->dev, res->start, resource_size(res)) ?: IOMEM_ERR_PTR(-ENOMEM);
 }
 
 static int get_reset(struct device *dev, struct reset_control **reset, const char *format,
