@@ -12,6 +12,7 @@
  * A core that can't be reset is retired. Jobs that need it end with -ENODEV.
  */
 #include <linux/ktime.h>
+#include <linux/pm_runtime.h>
 
 #include "rknpu_device.h"
 #include "rknpu_job.h"
@@ -157,6 +158,10 @@ void rknpu_recover_work(struct work_struct *work)
 	struct rknpu_device *rknpu = container_of(work, struct rknpu_device, recover_work);
 	unsigned int i;
 
+	/* The jobs hold power, but not for long any more. */
+	pm_runtime_get_noresume(rknpu->pm_dev);
 	for (i = 0; i < rknpu->num_nodes; i++)
 		recover_node(rknpu, i);
+	pm_runtime_mark_last_busy(rknpu->pm_dev);
+	pm_runtime_put_autosuspend(rknpu->pm_dev);
 }
