@@ -117,9 +117,10 @@ std::map<std::uint16_t, std::uint32_t> Conv::registers() const {
 
 std::vector<std::uint64_t> list(const std::map<std::uint16_t, std::uint32_t>& registers, std::uint32_t enable,
                                 std::uint32_t next, std::uint32_t next_amount) {
-    std::vector<std::uint64_t> entries = {reg(0x4004, 0xe)};
-    if (enable & 0x10)
-        entries.push_back(reg(0x5004, 0xe));
+    std::vector<std::uint64_t> entries;
+    for (std::uint16_t block : {4, 5, 6, 7})
+        if (enable & 1u << (block - 1))
+            entries.push_back(reg(static_cast<std::uint16_t>(block << 12 | 4), 0xe));
     for (const auto& [offset, value] : registers)
         entries.push_back(reg(offset, value));
     for (std::uint64_t entry : tail(next, next_amount, enable))

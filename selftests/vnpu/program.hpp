@@ -43,7 +43,7 @@ struct Conv {
     std::map<std::uint16_t, std::uint32_t> registers() const;
 };
 
-// Registers as entries: CNA, CORE, DPU and DPU_RDMA in ascending order, behind the S_POINTERs of the post-processing.
+// Registers as entries, in ascending order, behind the S_POINTERs of DPU, DPU_RDMA, PPU and PPU_RDMA where enabled.
 std::vector<std::uint64_t> list(const std::map<std::uint16_t, std::uint32_t>& registers, std::uint32_t enable,
                                 std::uint32_t next = 0, std::uint32_t next_amount = 0);
 

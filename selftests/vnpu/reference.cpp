@@ -105,4 +105,75 @@ std::vector<float> convolve_half(const std::vector<std::uint16_t>& x, Shape in, 
     return out;
 }
 
+namespace {
+
+// All values of each window, in the order channel, output row, output column.
+template <class X>
+std::vector<std::vector<X>> window_values(const std::vector<X>& x, Shape in, Window win, int out_h, int out_w, X pad) {
+    std::vector<std::vector<X>> all;
+    for (int c = 0; c < in.channels; ++c)
+        for (int oy = 0; oy < out_h; ++oy)
+            for (int ox = 0; ox < out_w; ++ox) {
+                std::vector<X> values;
+                for (int ky = 0; ky < win.kernel_h; ++ky)
+                    for (int kx = 0; kx < win.kernel_w; ++kx) {
+                        const int y = oy * win.stride_y + ky - win.pad_top, xx = ox * win.stride_x + kx - win.pad_left;
+                        const bool inside = y >= 0 && y < in.height && xx >= 0 && xx < in.width;
+                        values.push_back(inside ? x[(static_cast<std::size_t>(c) * in.height + y) * in.width + xx]
+                                                : pad);
+                    }
+                all.push_back(values);
+            }
+    return all;
+}
+
+} // namespace
+
+std::vector<int> pool(const std::vector<int>& x, Shape in, Window window, int out_h, int out_w, int pad, Pool method,
+                      int reciprocal_w, int reciprocal_h, int low, int high) {
+    std::vector<int> out;
+    for (const std::vector<int>& values : window_values(x, in, window, out_h, out_w, pad)) {
+        if (method == Pool::Max) {
+            out.push_back(*std::max_element(values.begin(), values.end()));
+        } else if (method == Pool::Min) {
+            out.push_back(*std::min_element(values.begin(), values.end()));
+        } else {
+            Wide sum = 0;
+            for (int v : values)
+                sum += v;
+            out.push_back(static_cast<int>(clamp(divide_rounded(sum * reciprocal_w * reciprocal_h, 32), low, high)));
+        }
+    }
+    return out;
+}
+
+std::vector<std::uint16_t> pool_half(const std::vector<std::uint16_t>& x, Shape in, Window window, int out_h, int out_w,
+                                     std::uint16_t pad, Pool method, double factor_w, double factor_h) {
+    std::vector<std::uint16_t> out;
+    for (const auto& values : window_values(x, in, window, out_h, out_w, pad)) {
+        std::int64_t sum = 0;
+        bool nan = false;
+        std::uint16_t least = values[0], greatest = values[0];
+        const auto less = [](std::uint16_t a, std::uint16_t b) {
+            const double va = half_value(a), vb = half_value(b);
+            return va < vb || (va == vb && std::signbit(va) && !std::signbit(vb));
+        };
+        for (std::uint16_t v : values) {
+            nan = nan || std::isnan(half_value(v));
+            if (method == Pool::Average)
+                sum += half_units(v);
+            least = less(v, least) ? v : least;
+            greatest = less(greatest, v) ? v : greatest;
+        }
+        const auto rounded_sum = static_cast<float>(std::ldexp(static_cast<float>(sum), -24));
+        const auto across = static_cast<float>(rounded_sum * factor_w);
+        const auto average = static_cast<float>(across * factor_h);
+        out.push_back(nan                   ? 0x7e00
+                      : method == Pool::Max ? greatest
+                      : method == Pool::Min ? least
+                                            : nearest_half(average));
+    }
+    return out;
+}
+
 } // namespace reference

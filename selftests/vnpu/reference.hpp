@@ -38,4 +38,16 @@ std::vector<std::int64_t> convolve(const std::vector<int>& x, Shape in, const st
 std::vector<float> convolve_half(const std::vector<std::uint16_t>& x, Shape in, const std::vector<std::uint16_t>& w,
                                  int kernels, Window window, int out_h, int out_w, std::uint16_t pad, bool depthwise);
 
+// Pooling over windows of x[channel][y][x]; outside the map x is `pad`.
+enum class Pool { Average, Max, Min };
+
+// Average: the sum times both reciprocals over 2^32, ties to even, within [low, high].
+std::vector<int> pool(const std::vector<int>& x, Shape in, Window window, int out_h, int out_w, int pad, Pool method,
+                      int reciprocal_w, int reciprocal_h, int low, int high);
+
+// The same for fp16 given as bits. Average: the exact sum, the sum times factor_w and this times factor_h are rounded
+// to float, the end to fp16. A window with a NaN gives 0x7e00; -0 is less than +0.
+std::vector<std::uint16_t> pool_half(const std::vector<std::uint16_t>& x, Shape in, Window window, int out_h, int out_w,
+                                     std::uint16_t pad, Pool method, double factor_w, double factor_h);
+
 } // namespace reference

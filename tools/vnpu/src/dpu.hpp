@@ -58,6 +58,7 @@ struct DpuPlan {
     Ties cvt_ties = Ties::Even;
     unsigned minus_exp = 0; // float formats: multiply by 2^-minus_exp
 
+    bool to_memory = true, to_ppu = false;
     std::uint32_t dst = 0, surface_stride = 0, pass_stride = 0; // bytes
     std::uint32_t surfaces_per_pass = 1, notch = 0;             // notch: atoms
     std::uint32_t write_w = 0, write_h = 0;
@@ -67,7 +68,7 @@ struct DpuPlan {
         const unsigned c2 = channels_per_atom(out);
         return (channels + c2 - 1) / c2;
     }
-    std::uint64_t bytes_written() const { return pixels() * surfaces() * kAtom; }
+    std::uint64_t bytes_written() const { return to_memory ? pixels() * surfaces() * kAtom : 0; }
 };
 
 // rdma: the plan of the DPU_RDMA block, null when that block is not started.
@@ -84,6 +85,8 @@ class Dpu {
     // pixel = y * width + x; v: plan.channels numbers, overwritten.
     void process(std::uint64_t pixel, std::int32_t* v);
     void process(std::uint64_t pixel, float* v);
+    // All output as [surface][pixel] atoms.
+    const std::vector<std::uint8_t>& output() const { return out_; }
     // Queue all output.
     void write(Dma& dma) const;
 
@@ -93,7 +96,7 @@ class Dpu {
     const DpuPlan& plan_;
     const RdmaData& data_;
     unsigned out_bytes_, c2_;
-    std::vector<std::uint8_t> out_; // [surface][pixel] atoms
+    std::vector<std::uint8_t> out_;
 };
 
 } // namespace npu

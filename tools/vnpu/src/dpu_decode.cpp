@@ -152,8 +152,10 @@ void decode_formats(const RegView& dpu, DpuPlan& plan, Checks& checks) {
           &r::FEATURE_MODE_CFG::NONALIGN, &r::DATA_FORMAT::MC_SURF_OUT, &r::DATA_CUBE_HEIGHT::MINMAX_CTL,
           &r::BS_OW_CFG::RGP_CNTER, &r::BS_OW_CFG::TP_ORG_EN, &r::WDMA_SIZE_0::SIZE_C_WDMA, &r::REG_40C4::VALUE})
         checks.require(dpu[*f] == 0, *f, dpu[*f], "not modelled");
-    checks.require(dpu[r::FEATURE_MODE_CFG::OUTPUT_MODE] == 2, r::FEATURE_MODE_CFG::OUTPUT_MODE,
-                   dpu[r::FEATURE_MODE_CFG::OUTPUT_MODE], "only output to memory (2) is modelled");
+    const std::uint32_t output = dpu[r::FEATURE_MODE_CFG::OUTPUT_MODE];
+    checks.require(output != 0, r::FEATURE_MODE_CFG::OUTPUT_MODE, output, "no output");
+    plan.to_ppu = (output & 1) != 0;
+    plan.to_memory = (output & 2) != 0;
 }
 
 void decode_output_converter(const RegView& dpu, DpuPlan& plan, Checks& checks) {

@@ -2,21 +2,50 @@
 #include "task.hpp"
 
 #include <algorithm>
+#include <optional>
 
 #include "core.hpp"
 #include "dpu.hpp"
+#include "ppu.hpp"
 #include "timing.hpp"
 
 namespace npu {
 namespace {
 
-// CNA -> CORE -> DPU, with or without operands from DPU_RDMA.
+// Where the output of the DPU goes: memory, PPU, or both.
+class DpuOutput {
+  public:
+    void decode(const TaskRegisters& registers, const DpuPlan& dpu, bool with_ppu, Checks& checks) {
+        to_memory_ = dpu.to_memory;
+        checks.require(dpu.to_ppu == with_ppu, reg::dpu::FEATURE_MODE_CFG::OUTPUT_MODE,
+                       registers.dpu[reg::dpu::FEATURE_MODE_CFG::OUTPUT_MODE],
+                       with_ppu ? "PPU is started but gets nothing" : "feeds PPU, which is not started");
+        if (with_ppu)
+            pool_ = decode_ppu(registers, &dpu, checks);
+    }
+    std::uint64_t bytes_written() const { return pool_ ? pool_->bytes_written() : 0; }
+    DmaResult write(Dma& dma, const Dpu& dpu) const {
+        if (to_memory_)
+            dpu.write(dma);
+        if (pool_)
+            run_pool(dma, *pool_, dpu.output());
+        return dma.flush();
+    }
+
+  private:
+    bool to_memory_ = true;
+    std::optional<PoolPlan> pool_;
+};
+
+// CNA -> CORE -> DPU, with or without operands from DPU_RDMA and PPU behind.
 class ConvTask final : public Task {
   public:
-    ConvTask(const TaskRegisters& registers, bool with_rdma, Checks& checks) : conv_(decode_conv(registers, checks)) {
+    ConvTask(const TaskRegisters& registers, std::uint32_t op, Checks& checks) : conv_(decode_conv(registers, checks)) {
+        const bool with_rdma = (op & kOpDpuRdma) != 0;
         if (with_rdma)
             rdma_ = decode_dpu_rdma(registers, checks);
         dpu_ = decode_dpu(registers, with_rdma ? &rdma_ : nullptr, checks);
+        output_.decode(registers, dpu_, (op & kOpPpu) != 0, checks);
 
         namespace d = reg::dpu::FEATURE_MODE_CFG;
         checks.require(!dpu_.flying, d::FLYING_MODE, 1, "but CNA and CORE are started too");
@@ -29,8 +58,8 @@ class ConvTask final : public Task {
     }
 
     std::uint64_t cycles() const override {
-        const std::uint64_t bytes =
-            conv_.feature_bytes() + conv_.weight_bytes() + rdma_.bytes_read(dpu_.channels) + dpu_.bytes_written();
+        const std::uint64_t bytes = conv_.feature_bytes() + conv_.weight_bytes() + rdma_.bytes_read(dpu_.channels) +
+                                    dpu_.bytes_written() + output_.bytes_written();
         return timing::task_cycles(conv_.mac_cycles(), bytes);
     }
 
@@ -71,8 +100,7 @@ class ConvTask final : public Task {
                 dpu.process(first + i, v.data());
             }
         }
-        dpu.write(dma);
-        return dma.flush();
+        return output_.write(dma, dpu);
     }
 
     std::int64_t cpend(const RdmaData& data, const MacArray<std::int16_t>& array, std::size_t i, std::size_t c) const {
@@ -84,19 +112,22 @@ class ConvTask final : public Task {
     ConvPlan conv_;
     RdmaPlan rdma_;
     DpuPlan dpu_;
+    DpuOutput output_;
 };
 
 // DPU alone: the cube comes from memory.
 class FlyingTask final : public Task {
   public:
-    FlyingTask(const TaskRegisters& registers, Checks& checks) : rdma_(decode_dpu_rdma(registers, checks)) {
+    FlyingTask(const TaskRegisters& registers, std::uint32_t op, Checks& checks)
+        : rdma_(decode_dpu_rdma(registers, checks)) {
         dpu_ = decode_dpu(registers, &rdma_, checks);
+        output_.decode(registers, dpu_, (op & kOpPpu) != 0, checks);
         checks.require(dpu_.flying, reg::dpu::FEATURE_MODE_CFG::FLYING_MODE, 0, "but CNA and CORE are not started");
     }
 
     std::uint64_t cycles() const override {
         return timing::task_cycles(dpu_.pixels() * dpu_.surfaces(),
-                                   rdma_.bytes_read(dpu_.channels) + dpu_.bytes_written());
+                                   rdma_.bytes_read(dpu_.channels) + dpu_.bytes_written() + output_.bytes_written());
     }
 
     DmaResult run(Dma& dma) const override {
@@ -110,24 +141,48 @@ class FlyingTask final : public Task {
             else
                 dpu.process(pixel, data.main.ints.data() + pixel * dpu_.channels);
         }
-        dpu.write(dma);
-        return dma.flush();
+        return output_.write(dma, dpu);
     }
 
   private:
     RdmaPlan rdma_;
     DpuPlan dpu_;
+    DpuOutput output_;
+};
+
+// PPU alone: the cube comes from memory.
+class PoolTask final : public Task {
+  public:
+    PoolTask(const TaskRegisters& registers, Checks& checks) : plan_(decode_ppu(registers, nullptr, checks)) {}
+
+    std::uint64_t cycles() const override {
+        return timing::task_cycles(plan_.atoms_read(), plan_.atoms_read() * kAtom + plan_.bytes_written());
+    }
+
+    DmaResult run(Dma& dma) const override {
+        std::vector<std::uint8_t> cube;
+        if (const DmaResult result = load_pool_input(dma, plan_, cube); result != DmaResult::Ok)
+            return result;
+        run_pool(dma, plan_, cube);
+        return dma.flush();
+    }
+
+  private:
+    PoolPlan plan_;
 };
 
 } // namespace
 
 std::unique_ptr<Task> make_task(std::uint32_t op, const TaskRegisters& registers, Checks& checks) {
-    constexpr std::uint32_t kConv = kOpCna | kOpCore | kOpDpu, kFlying = kOpDpu | kOpDpuRdma;
+    constexpr std::uint32_t kConv = kOpCna | kOpCore | kOpDpu, kFlying = kOpDpu | kOpDpuRdma,
+                            kPool = kOpPpu | kOpPpuRdma;
     std::unique_ptr<Task> task;
-    if (op == kConv || op == (kConv | kOpDpuRdma))
-        task = std::make_unique<ConvTask>(registers, op != kConv, checks);
-    else if (op == kFlying)
-        task = std::make_unique<FlyingTask>(registers, checks);
+    if ((op & ~(kOpDpuRdma | kOpPpu)) == kConv)
+        task = std::make_unique<ConvTask>(registers, op, checks);
+    else if ((op & ~kOpPpu) == kFlying)
+        task = std::make_unique<FlyingTask>(registers, op, checks);
+    else if (op == kPool)
+        task = std::make_unique<PoolTask>(registers, checks);
     else
         checks.refuse("op enable of blocks " + Checks::hex(op) + ": this set of blocks is not modelled");
     return checks.ok() ? std::move(task) : nullptr;

@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: MIT
+#include "cases.hpp"
+
+namespace cases {
+
+std::span<const Function> all() {
+    static constexpr Function functions[] = {
+        {"pooling", pooling},
+        {"pooling_behind_a_convolution", pooling_behind_a_convolution},
+        {"pooling_behind_an_addition", pooling_behind_an_addition},
+    };
+    return functions;
+}
+
+std::string one(Run run, std::uint32_t seed) {
+    compute::Random random(seed);
+    return run(random);
+}
+
+std::string run_task(board::Board& board, const std::map<std::uint16_t, std::uint32_t>& registers, std::uint32_t enable,
+                     std::uint32_t mask, std::uint32_t status) {
+    const auto entries = board::list(registers, enable);
+    board.store(compute::kList, entries);
+    board.start(0, compute::kList, board::amount(entries.size()), 1, mask);
+    board.run();
+    if (!board.line(0))
+        return "no interrupt; " + board.texts();
+    const std::uint32_t got = board.acknowledge(0);
+    if (got != status)
+        return "interrupt status " + std::to_string(got) + ", expected " + std::to_string(status);
+    return board.texts();
+}
+
+} // namespace cases

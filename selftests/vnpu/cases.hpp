@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <algorithm>
+#include <map>
+#include <span>
+#include <sstream>
+#include <string>
+
+#include "compute.hpp"
+
+/*
+ * Randomised comparisons of the model with the reference, one function of the hardware each. A case makes up a program
+ * and its data, runs it, and compares everything that it wrote.
+ */
+namespace cases {
+
+// Empty when all is equal, else what differs, with the shape.
+using Run = std::string (*)(compute::Random&);
+
+struct Function {
+    const char* name;
+    Run run;
+};
+
+std::span<const Function> all();
+
+// One case of `run`, with the random numbers of `seed`.
+std::string one(Run run, std::uint32_t seed);
+
+std::string pooling(compute::Random& random);
+std::string pooling_behind_a_convolution(compute::Random& random);
+std::string pooling_behind_an_addition(compute::Random& random);
+
+// Runs one task on core 0. Empty when it ended with the events `status` among those of `mask` and without a report.
+std::string run_task(board::Board& board, const std::map<std::uint16_t, std::uint32_t>& registers, std::uint32_t enable,
+                     std::uint32_t mask = 0x300, std::uint32_t status = 0x100);
+
+// Empty when equal, else the number of differences and the first one.
+template <class T>
+std::string compare(const std::string& what, const std::vector<T>& got, const std::vector<T>& expected) {
+    std::size_t wrong = got.size() == expected.size() ? 0 : 1, first = 0;
+    for (std::size_t i = 0; i < std::min(got.size(), expected.size()); ++i)
+        if (got[i] != expected[i] && wrong++ == 0)
+            first = i;
+    if (wrong == 0)
+        return "";
+    std::ostringstream text;
+    text << what << ": " << wrong << " of " << expected.size() << " differ, number " << first;
+    if (first < got.size() && first < expected.size())
+        text << ": " << +got[first] << ", expected " << +expected[first];
+    return text.str();
+}
+
+} // namespace cases
