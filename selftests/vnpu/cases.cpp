@@ -5,6 +5,8 @@ namespace cases {
 
 std::span<const Function> all() {
     static constexpr Function functions[] = {
+        {"look_up_table_int", look_up_table_int},
+        {"look_up_table_half", look_up_table_half},
         {"pooling", pooling},
         {"pooling_behind_a_convolution", pooling_behind_a_convolution},
         {"pooling_behind_an_addition", pooling_behind_an_addition},
@@ -18,8 +20,9 @@ std::string one(Run run, std::uint32_t seed) {
 }
 
 std::string run_task(board::Board& board, const std::map<std::uint16_t, std::uint32_t>& registers, std::uint32_t enable,
-                     std::uint32_t mask, std::uint32_t status) {
-    const auto entries = board::list(registers, enable);
+                     std::uint32_t mask, std::uint32_t status, const std::vector<std::uint64_t>& first) {
+    std::vector<std::uint64_t> entries = board::list(registers, enable);
+    entries.insert(entries.begin(), first.begin(), first.end());
     board.store(compute::kList, entries);
     board.start(0, compute::kList, board::amount(entries.size()), 1, mask);
     board.run();

@@ -28,13 +28,17 @@ std::span<const Function> all();
 // One case of `run`, with the random numbers of `seed`.
 std::string one(Run run, std::uint32_t seed);
 
+std::string look_up_table_int(compute::Random& random);
+std::string look_up_table_half(compute::Random& random);
 std::string pooling(compute::Random& random);
 std::string pooling_behind_a_convolution(compute::Random& random);
 std::string pooling_behind_an_addition(compute::Random& random);
 
-// Runs one task on core 0. Empty when it ended with the events `status` among those of `mask` and without a report.
+// Runs one task on core 0, with the entries `first` in front of its list. Empty when it ended with the events `status`
+// among those of `mask` and without a report.
 std::string run_task(board::Board& board, const std::map<std::uint16_t, std::uint32_t>& registers, std::uint32_t enable,
-                     std::uint32_t mask = 0x300, std::uint32_t status = 0x100);
+                     std::uint32_t mask = 0x300, std::uint32_t status = 0x100,
+                     const std::vector<std::uint64_t>& first = {});
 
 // Empty when equal, else the number of differences and the first one.
 template <class T>

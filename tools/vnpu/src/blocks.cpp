@@ -62,8 +62,16 @@ std::uint32_t Blocks::read(std::uint16_t offset) {
 }
 
 std::unique_ptr<Task> Blocks::start(std::uint32_t op, std::uint32_t dma_base, Checks& checks) {
-    const TaskRegisters registers{executing(kCna), executing(kCore),    executing(kDpu), executing(kDpuRdma),
-                                  executing(kPpu), executing(kPpuRdma), dma_base};
+    const TaskRegisters registers{
+        executing(kCna),
+        executing(kCore),
+        executing(kDpu),
+        executing(kDpuRdma),
+        executing(kPpu),
+        executing(kPpuRdma),
+        lut_,
+        dma_base,
+    };
     std::unique_ptr<Task> task = make_task(op, registers, checks);
     if (!task)
         return nullptr;

@@ -78,6 +78,8 @@ std::int32_t run_ew(const DpuEw& ew, std::int32_t v, std::int32_t operand) {
     default: // none; the rest is refused for integers
         break;
     }
+    if (ew.lut)
+        v = (*ew.lut)(v);
     if (ew.relu)
         v = std::max(v, 0);
     if (ew.relux)
@@ -121,6 +123,8 @@ float run_ew(const DpuEw& ew, float v, float e) {
     case DpuEw::Op::None:
         break;
     }
+    if (ew.lut)
+        v = (*ew.lut)(v);
     if (ew.relu)
         v = std::max(v, 0.0f);
     if (ew.relux)

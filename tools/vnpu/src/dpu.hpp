@@ -2,10 +2,12 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <vector>
 
 #include "dma.hpp"
 #include "dpu_rdma.hpp"
+#include "lut_stage.hpp"
 #include "numeric.hpp"
 #include "precision.hpp"
 #include "task.hpp"
@@ -37,6 +39,7 @@ struct DpuEw {
     Ties cvt_ties = Ties::Even;
     std::int32_t cvt_scale = 0, cvt_offset = 0;
     unsigned cvt_shift = 0;
+    std::optional<LutStage> lut;
 };
 
 // What the DPU is to do with a cube of numbers, decoded, in natural units.

@@ -86,14 +86,15 @@ DpuStage decode_stage(const RegView& dpu, const StageFields& f, const OperandPla
     return s;
 }
 
-DpuEw decode_ew(const RegView& dpu, bool is_float, const RdmaPlan* rdma, Checks& checks) {
+DpuEw decode_ew(const TaskRegisters& registers, bool is_float, const RdmaPlan* rdma, Checks& checks) {
     using Op = DpuEw::Op;
+    const RegView& dpu = registers.dpu;
     DpuEw ew;
     ew.on = dpu[r::EW_CFG::EW_BYPASS] == 0;
     if (!ew.on)
         return ew;
-    checks.require(dpu[r::EW_CFG::EW_LUT_BYPASS] == 1, r::EW_CFG::EW_LUT_BYPASS, 0,
-                   "the look-up table is not modelled");
+    if (!dpu[r::EW_CFG::EW_LUT_BYPASS])
+        ew.lut.emplace(dpu, registers.lut, checks);
     checks.require(dpu[r::EW_CFG::EW_EQUAL_EN] == 0, r::EW_CFG::EW_EQUAL_EN, 1, "not modelled");
     checks.require(dpu[r::EW_CFG::EW_BINARY_EN] == 0, r::EW_CFG::EW_BINARY_EN, 1, "not modelled");
     ew.relu = dpu[r::EW_CFG::EW_RELU_BYPASS] == 0;
@@ -251,7 +252,7 @@ DpuPlan decode_dpu(const TaskRegisters& registers, const RdmaPlan* rdma, Checks&
         plan.bs = decode_stage(dpu, kBs, rdma ? &rdma->bs : nullptr, checks);
         plan.bn = decode_stage(dpu, kBn, rdma ? &rdma->bn : nullptr, checks);
     }
-    plan.ew = decode_ew(dpu, plan.is_float, rdma, checks);
+    plan.ew = decode_ew(registers, plan.is_float, rdma, checks);
     decode_output_converter(dpu, plan, checks);
     decode_writes(dpu, registers.dma_base, plan, checks);
     return plan;

@@ -6,6 +6,7 @@
 
 #include "checks.hpp"
 #include "dma.hpp"
+#include "lut.hpp"
 #include "reg_block.hpp"
 
 namespace npu {
@@ -24,6 +25,7 @@ enum OpEnable : std::uint32_t {
 // Registers of the group that each block is about to run, and what all of them share.
 struct TaskRegisters {
     RegView cna, core, dpu, dpu_rdma, ppu, ppu_rdma;
+    const Lut& lut;         // the tables of the DPU
     std::uint32_t dma_base; // PC TASK_DMA_BASE_ADDR, added to every address of the task
 };
 
