@@ -5,6 +5,7 @@ namespace cases {
 
 std::span<const Function> all() {
     static constexpr Function functions[] = {
+        {"compressed_weights", compressed_weights},
         {"look_up_table_int", look_up_table_int},
         {"look_up_table_half", look_up_table_half},
         {"pooling", pooling},

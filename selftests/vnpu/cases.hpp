@@ -28,6 +28,7 @@ std::span<const Function> all();
 // One case of `run`, with the random numbers of `seed`.
 std::string one(Run run, std::uint32_t seed);
 
+std::string compressed_weights(compute::Random& random);
 std::string look_up_table_int(compute::Random& random);
 std::string look_up_table_half(compute::Random& random);
 std::string pooling(compute::Random& random);

@@ -29,10 +29,9 @@ void decode_mode(const RegView& cna, const RegView& core, ConvPlan& plan, Checks
     checks.require(core[k::MISC_CFG::PROC_PRECISION] == proc, k::MISC_CFG::PROC_PRECISION,
                    core[k::MISC_CFG::PROC_PRECISION], "differs from that of CNA");
 
-    for (const reg::Field* f :
-         {&r::CONV_CON1::DECONV, &r::CONV_CON2::UNDOCUMENTED_31_24, &r::CONV_CON2::KERNEL_GROUP,
-          &r::CONV_CON2::CSC_WO_EN, &r::CONV_CON2::CSC_DO_EN, &r::CONV_CON2::CMD_FIFO_SRST, &r::CONV_CON3::NN_MODE,
-          &r::FC_CON0::FC_SKIP_EN, &r::DCOMP_CTRL::DECOMP_CONTROL, &r::REG_118C::VALUE})
+    for (const reg::Field* f : {&r::CONV_CON1::DECONV, &r::CONV_CON2::UNDOCUMENTED_31_24, &r::CONV_CON2::KERNEL_GROUP,
+                                &r::CONV_CON2::CSC_WO_EN, &r::CONV_CON2::CSC_DO_EN, &r::CONV_CON2::CMD_FIFO_SRST,
+                                &r::CONV_CON3::NN_MODE, &r::FC_CON0::FC_SKIP_EN, &r::REG_118C::VALUE})
         checks.require(cna[*f] == 0, *f, cna[*f], "not modelled");
     checks.require(cna[r::DATA_SIZE3::SURF_MODE] < 2, r::DATA_SIZE3::SURF_MODE, cna[r::DATA_SIZE3::SURF_MODE],
                    "series of surfaces are not modelled");
@@ -89,6 +88,28 @@ void decode_converter(const RegView& cna, ConvPlan& plan, Checks& checks) {
                    "a converter that leaves out some of the lanes is not modelled");
 }
 
+void decode_compression(const RegView& cna, ConvPlan& plan, Checks& checks) {
+    const std::uint32_t control = cna[r::DCOMP_CTRL::DECOMP_CONTROL];
+    checks.require(control < 2, r::DCOMP_CTRL::DECOMP_CONTROL, control, "unknown compression");
+    if (control != 1)
+        return;
+    constexpr std::uint32_t kAllSegments = 0x55555555;
+    plan.compressed.on = true;
+    checks.require(plan.precision == Precision::Int8 && !plan.depthwise, r::DCOMP_CTRL::DECOMP_CONTROL, control,
+                   "modelled for direct convolution of int8 only");
+    checks.require(cna[r::DCOMP_CTRL::WT_DEC_BYPASS] == 0, r::DCOMP_CTRL::WT_DEC_BYPASS, 1,
+                   "contradicts DECOMP_CONTROL");
+    checks.require(cna.raw(r::DCOMP_REGNUM::offset) == kAllSegments, r::DCOMP_REGNUM::DCOMP_REGNUM,
+                   cna.raw(r::DCOMP_REGNUM::offset), "only 0x55555555 is known with compressed weights");
+    for (unsigned s = 0; s < CompressedWeights::kSegments; ++s) {
+        plan.compressed.units[s] = cna.raw(static_cast<std::uint16_t>(r::DCOMP_AMOUNT0::offset + 4 * s));
+        if (plan.compressed.units[s] > limits::kMapElements / 16)
+            checks.refuse("a segment of compressed weights is larger than this model's limit");
+    }
+    if (plan.channels > 16 || plan.kernels > plan.kernel_group())
+        checks.note("compressed weights of more than 16 channels or one kernel group: their order is a guess");
+}
+
 void decode_kernel(const RegView& cna, std::uint32_t dma_base, ConvPlan& plan, Checks& checks) {
     plan.kernel_w = cna[r::WEIGHT_SIZE2::WEIGHT_WIDTH];
     plan.kernel_h = cna[r::WEIGHT_SIZE2::WEIGHT_HEIGHT];
@@ -104,6 +125,7 @@ void decode_kernel(const RegView& cna, std::uint32_t dma_base, ConvPlan& plan, C
     checks.require(cna[r::WEIGHT_SIZE0::WEIGHT_BYTES] == plan.weight_bytes(), r::WEIGHT_SIZE0::WEIGHT_BYTES,
                    cna[r::WEIGHT_SIZE0::WEIGHT_BYTES], "is not the size of all kernels");
     plan.weight_addr = cna.raw(r::DCOMP_ADDR0::offset) + dma_base;
+    decode_compression(cna, plan, checks);
 
     plan.stride_x = cna[r::CONV_CON3::CONV_X_STRIDE];
     plan.stride_y = cna[r::CONV_CON3::CONV_Y_STRIDE];

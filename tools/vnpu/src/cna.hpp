@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "dcomp.hpp"
 #include "dma.hpp"
 #include "numeric.hpp"
 #include "precision.hpp"
@@ -39,6 +40,7 @@ struct ConvPlan {
     std::uint32_t pad_left = 0, pad_top = 0;
 
     std::uint32_t weight_addr = 0, kernels = 0; // kernels: 1 for depthwise
+    CompressedWeights compressed;
 
     std::uint32_t out_w = 0, out_h = 0;
     bool feature_sum = false; // also sum the features, for the DPU's CPEND term
@@ -52,6 +54,11 @@ struct ConvPlan {
         return std::uint64_t{width} * height * (pixel_channels ? pixel_channels : channels) * element_bytes(precision);
     }
     std::uint64_t weight_bytes() const { return window() * kernels * element_bytes(precision); }
+    std::uint64_t weight_fetch_bytes() const { return compressed.on ? compressed.bytes() : weight_bytes(); }
+    // Weights are stored in groups of kernels, each in groups of channels, each tap by tap. Depthwise has one kernel,
+    // and fp16 depthwise one group of channels.
+    std::size_t kernel_group() const { return precision == Precision::Int8 ? 32 : 16; }
+    std::size_t channel_group() const { return !depthwise ? 32 : precision == Precision::Int8 ? 64 : channels; }
     std::uint64_t mac_cycles() const;
 };
 
@@ -72,7 +79,7 @@ DmaResult load_features(Dma& dma, const ConvPlan& plan, FeatureMap<T>& map);
 
 // Weights as [kernel][tap][channel], or [tap][channel] for depthwise.
 template <class T>
-DmaResult load_weights(Dma& dma, const ConvPlan& plan, std::vector<T>& weights);
+DmaResult load_weights(Dma& dma, const ConvPlan& plan, std::vector<T>& weights, Checks& checks);
 
 // Windows of output pixels [first, first + count) as rows of [tap][channel], each `pitch` elements long; what lies
 // behind the window in a row is left alone.

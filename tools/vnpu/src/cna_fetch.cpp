@@ -156,17 +156,15 @@ DmaResult load_features(Dma& dma, const ConvPlan& plan, FeatureMap<T>& map) {
 }
 
 template <class T>
-DmaResult load_weights(Dma& dma, const ConvPlan& plan, std::vector<T>& weights) {
+DmaResult load_weights(Dma& dma, const ConvPlan& plan, std::vector<T>& weights, Checks& checks) {
     const std::size_t bytes = element_bytes(plan.precision), channels = plan.channels, taps = plan.taps();
     std::vector<std::uint8_t> raw(plan.weight_bytes());
-    if (const DmaResult result = dma.read(plan.weight_addr, raw.data(), raw.size()); result != DmaResult::Ok)
+    const DmaResult result = plan.compressed.on ? load_compressed_weights(dma, plan, raw, checks)
+                                                : dma.read(plan.weight_addr, raw.data(), raw.size());
+    if (result != DmaResult::Ok)
         return result;
 
-    // Stored in groups of kernels, each in groups of channels, each tap by tap. Depthwise has one kernel, and fp16
-    // depthwise one group of channels.
-    const bool int8 = plan.precision == Precision::Int8;
-    const std::size_t kernel_group = int8 ? 32 : 16;
-    const std::size_t channel_group = !plan.depthwise ? 32 : int8 ? 64 : channels;
+    const std::size_t kernel_group = plan.kernel_group(), channel_group = plan.channel_group();
     weights.resize(plan.kernels * taps * channels);
     const std::uint8_t* from = raw.data();
     for (std::size_t k0 = 0; k0 < plan.kernels; k0 += kernel_group)
@@ -212,8 +210,8 @@ void gather_windows(const ConvPlan& plan, const FeatureMap<T>& map, std::uint64_
 
 template DmaResult load_features(Dma&, const ConvPlan&, FeatureMap<std::int16_t>&);
 template DmaResult load_features(Dma&, const ConvPlan&, FeatureMap<float>&);
-template DmaResult load_weights(Dma&, const ConvPlan&, std::vector<std::int16_t>&);
-template DmaResult load_weights(Dma&, const ConvPlan&, std::vector<float>&);
+template DmaResult load_weights(Dma&, const ConvPlan&, std::vector<std::int16_t>&, Checks&);
+template DmaResult load_weights(Dma&, const ConvPlan&, std::vector<float>&, Checks&);
 template void gather_windows(const ConvPlan&, const FeatureMap<std::int16_t>&, std::uint64_t, std::uint64_t,
                              std::uint64_t, std::int16_t*);
 template void gather_windows(const ConvPlan&, const FeatureMap<float>&, std::uint64_t, std::uint64_t, std::uint64_t,

@@ -10,8 +10,9 @@
 
 namespace npu {
 
-// How a transfer ended. Stalled: nothing is lost, the whole task is tried again after the MMU lets it go on.
-enum class DmaResult { Ok, Stalled, ReadError, WriteError };
+// How a transfer ended. Stalled: nothing is lost, the whole task is tried again after the MMU lets it go on. BadData:
+// all was read, but what came can't be processed.
+enum class DmaResult { Ok, Stalled, ReadError, WriteError, BadData };
 
 /*
  * The bus master of a core: reads at once, writes collected and done together, so that a task that runs into a page

@@ -164,6 +164,8 @@ bool Pc::transfer_ok(DmaResult result, Step step) {
     case DmaResult::WriteError:
         irq_.raise(PcIrq::kWriteError);
         break;
+    case DmaResult::BadData: // rejected by execute()
+        break;
     }
     state_ = State::Stuck;
     return false;
@@ -247,7 +249,11 @@ void Pc::execute(std::uint64_t now) {
             faults_.mask &= ~VNPU_FAULT_BUS_ERROR;
             dma_.fail_next();
         }
-        if (!transfer_ok(task_->run(dma_), Step::Execute))
+        Checks checks;
+        const DmaResult result = task_->run(dma_, checks);
+        if (result == DmaResult::BadData)
+            return reject(VNPU_REFUSED, checks.refusal());
+        if (!transfer_ok(result, Step::Execute))
             return;
     }
     finish(now);

@@ -58,24 +58,24 @@ class ConvTask final : public Task {
     }
 
     std::uint64_t cycles() const override {
-        const std::uint64_t bytes = conv_.feature_bytes() + conv_.weight_bytes() + rdma_.bytes_read(dpu_.channels) +
-                                    dpu_.bytes_written() + output_.bytes_written();
+        const std::uint64_t bytes = conv_.feature_bytes() + conv_.weight_fetch_bytes() +
+                                    rdma_.bytes_read(dpu_.channels) + dpu_.bytes_written() + output_.bytes_written();
         return timing::task_cycles(conv_.mac_cycles(), bytes);
     }
 
-    DmaResult run(Dma& dma) const override {
-        return is_float(conv_.precision) ? run_as<float>(dma) : run_as<std::int16_t>(dma);
+    DmaResult run(Dma& dma, Checks& checks) const override {
+        return is_float(conv_.precision) ? run_as<float>(dma, checks) : run_as<std::int16_t>(dma, checks);
     }
 
   private:
     template <class T>
-    DmaResult run_as(Dma& dma) const {
+    DmaResult run_as(Dma& dma, Checks& checks) const {
         FeatureMap<T> map;
         std::vector<T> weights;
         RdmaData data;
         DmaResult result = load_features(dma, conv_, map);
         if (result == DmaResult::Ok)
-            result = load_weights(dma, conv_, weights);
+            result = load_weights(dma, conv_, weights, checks);
         if (result == DmaResult::Ok)
             result = load_rdma(dma, rdma_, dpu_.channels, data);
         if (result != DmaResult::Ok)
@@ -130,7 +130,7 @@ class FlyingTask final : public Task {
                                    rdma_.bytes_read(dpu_.channels) + dpu_.bytes_written() + output_.bytes_written());
     }
 
-    DmaResult run(Dma& dma) const override {
+    DmaResult run(Dma& dma, Checks&) const override {
         RdmaData data;
         if (const DmaResult result = load_rdma(dma, rdma_, dpu_.channels, data); result != DmaResult::Ok)
             return result;
@@ -159,7 +159,7 @@ class PoolTask final : public Task {
         return timing::task_cycles(plan_.atoms_read(), plan_.atoms_read() * kAtom + plan_.bytes_written());
     }
 
-    DmaResult run(Dma& dma) const override {
+    DmaResult run(Dma& dma, Checks&) const override {
         std::vector<std::uint8_t> cube;
         if (const DmaResult result = load_pool_input(dma, plan_, cube); result != DmaResult::Ok)
             return result;

@@ -36,7 +36,8 @@ class Task {
     // How long the task takes on hardware, in NPU clock cycles, without the fetch of its command list.
     virtual std::uint64_t cycles() const = 0;
     // Can be run again after a stall; memory is written only when the result is Ok (or a write error).
-    virtual DmaResult run(Dma& dma) const = 0;
+    // When it is BadData, `checks` says why.
+    virtual DmaResult run(Dma& dma, Checks& checks) const = 0;
 };
 
 // The task for the blocks in `op`. Null when `checks` refused it.
