@@ -5,7 +5,14 @@ namespace cases {
 
 std::span<const Function> all() {
     static constexpr Function functions[] = {
+        {"convolution_int8", convolution_int8},
+        {"convolution_int8_depthwise", convolution_int8_depthwise},
+        {"convolution_int16", convolution_int16},
+        {"convolution_int4", convolution_int4},
+        {"convolution_fp16", convolution_fp16},
+        {"convolution_bf16", convolution_bf16},
         {"compressed_weights", compressed_weights},
+        {"elementwise_with_a_constant", elementwise_with_a_constant},
         {"look_up_table_int", look_up_table_int},
         {"look_up_table_half", look_up_table_half},
         {"pooling", pooling},

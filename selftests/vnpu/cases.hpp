@@ -28,7 +28,14 @@ std::span<const Function> all();
 // One case of `run`, with the random numbers of `seed`.
 std::string one(Run run, std::uint32_t seed);
 
+std::string convolution_int8(compute::Random& random);
+std::string convolution_int8_depthwise(compute::Random& random);
+std::string convolution_int16(compute::Random& random);
+std::string convolution_int4(compute::Random& random);
+std::string convolution_fp16(compute::Random& random);
+std::string convolution_bf16(compute::Random& random);
 std::string compressed_weights(compute::Random& random);
+std::string elementwise_with_a_constant(compute::Random& random);
 std::string look_up_table_int(compute::Random& random);
 std::string look_up_table_half(compute::Random& random);
 std::string pooling(compute::Random& random);

@@ -22,8 +22,10 @@ void decode_mode(const RegView& cna, const RegView& core, ConvPlan& plan, Checks
 
     const std::uint32_t proc = cna[r::CONV_CON1::PROC_PRECISION];
     plan.precision = static_cast<Precision>(proc);
-    checks.require(plan.precision == Precision::Int8 || plan.precision == Precision::Fp16, r::CONV_CON1::PROC_PRECISION,
-                   proc, "only int8 (0) and fp16 (2) are modelled");
+    checks.require(is_processing(plan.precision), r::CONV_CON1::PROC_PRECISION, proc,
+                   "only int8 (0), int16 (1), fp16 (2), bf16 (3) and int4 (6) are modelled");
+    checks.require(!plan.depthwise || plan.precision == Precision::Int8 || plan.precision == Precision::Fp16,
+                   r::CONV_CON1::PROC_PRECISION, proc, "depthwise is modelled for int8 (0) and fp16 (2) only");
     checks.require(cna[r::CONV_CON1::IN_PRECISION] == proc, r::CONV_CON1::IN_PRECISION, cna[r::CONV_CON1::IN_PRECISION],
                    "differs from PROC_PRECISION");
     checks.require(core[k::MISC_CFG::PROC_PRECISION] == proc, k::MISC_CFG::PROC_PRECISION,
@@ -64,6 +66,8 @@ void decode_input(const RegView& cna, std::uint32_t dma_base, ConvPlan& plan, Ch
     const bool packed = cna[r::CONV_CON1::NONALIGN_DMA] != 0;
     checks.require(argb == 0 || (argb >= 8 && argb <= 11), r::CONV_CON1::ARGB_IN, argb, "unknown pixel input");
     checks.require(packed == (argb != 0), r::CONV_CON1::NONALIGN_DMA, packed, "goes with ARGB_IN only");
+    checks.require(!packed || plan.precision != Precision::Int4, r::CONV_CON1::ARGB_IN, argb,
+                   "pixels of int4 are not modelled");
     plan.pixel_channels = argb >= 8 ? argb - 7 : 0;
     checks.require(!packed || plan.rows_per_line == 1, r::CONV_CON1::GROUP_LINE_OFF, 0, "must be 1 with ARGB_IN");
     plan.pad_bits = cna.raw(r::PAD_CON1::offset);
@@ -119,7 +123,7 @@ void decode_kernel(const RegView& cna, std::uint32_t dma_base, ConvPlan& plan, C
     checks.require(plan.kernels > 0, r::WEIGHT_SIZE2::WEIGHT_KERNELS, 0, "no kernel");
     checks.require(!plan.depthwise || plan.kernels == 1, r::WEIGHT_SIZE2::WEIGHT_KERNELS, plan.kernels,
                    "must be 1 for depthwise");
-    checks.require(cna[r::WEIGHT_SIZE1::WEIGHT_BYTES_PER_KERNEL] == plan.window() * element_bytes(plan.precision),
+    checks.require(cna[r::WEIGHT_SIZE1::WEIGHT_BYTES_PER_KERNEL] == stored_bytes(plan.precision, plan.window()),
                    r::WEIGHT_SIZE1::WEIGHT_BYTES_PER_KERNEL, cna[r::WEIGHT_SIZE1::WEIGHT_BYTES_PER_KERNEL],
                    "is not width * height * channels of a kernel");
     checks.require(cna[r::WEIGHT_SIZE0::WEIGHT_BYTES] == plan.weight_bytes(), r::WEIGHT_SIZE0::WEIGHT_BYTES,
@@ -141,8 +145,7 @@ void decode_kernel(const RegView& cna, std::uint32_t dma_base, ConvPlan& plan, C
 
 std::uint64_t ConvPlan::mac_cycles() const {
     const std::uint64_t channel_steps = (channels + 31) / 32;
-    const unsigned lanes = precision == Precision::Int8 ? 32 : 16;
-    return outputs() * taps() * channel_steps * ((kernels + lanes - 1) / lanes);
+    return outputs() * taps() * channel_steps * ((kernels + kernel_group() - 1) / kernel_group());
 }
 
 ConvPlan decode_conv(const TaskRegisters& registers, Checks& checks) {

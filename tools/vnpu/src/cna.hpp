@@ -51,13 +51,15 @@ struct ConvPlan {
     std::uint64_t window() const { return taps() * channels; } // elements that one output reads
     std::uint64_t outputs() const { return std::uint64_t{out_w} * out_h; }
     std::uint64_t feature_bytes() const {
-        return std::uint64_t{width} * height * (pixel_channels ? pixel_channels : channels) * element_bytes(precision);
+        return stored_bytes(precision, std::uint64_t{width} * height * (pixel_channels ? pixel_channels : channels));
     }
-    std::uint64_t weight_bytes() const { return window() * kernels * element_bytes(precision); }
+    std::uint64_t weight_bytes() const { return stored_bytes(precision, window() * kernels); }
     std::uint64_t weight_fetch_bytes() const { return compressed.on ? compressed.bytes() : weight_bytes(); }
     // Weights are stored in groups of kernels, each in groups of channels, each tap by tap. Depthwise has one kernel,
     // and fp16 depthwise one group of channels.
-    std::size_t kernel_group() const { return precision == Precision::Int8 ? 32 : 16; }
+    std::size_t kernel_group() const {
+        return precision == Precision::Int8 ? 32 : precision == Precision::Int4 ? 64 : 16;
+    }
     std::size_t channel_group() const { return !depthwise ? 32 : precision == Precision::Int8 ? 64 : channels; }
     std::uint64_t mac_cycles() const;
 };

@@ -15,14 +15,30 @@ std::uint16_t get16(const std::uint8_t* p) {
 }
 
 // Stored elements -> numbers, without the input converter.
-void widen(const std::uint8_t* from, std::size_t count, std::int16_t* to) {
-    for (std::size_t i = 0; i < count; ++i)
-        to[i] = static_cast<std::int8_t>(from[i]);
+void widen(Precision precision, const std::uint8_t* from, std::size_t count, std::int16_t* to) {
+    switch (precision) {
+    case Precision::Int4: // even elements in the low half of a byte
+        for (std::size_t i = 0; i < count; ++i)
+            to[i] = static_cast<std::int16_t>(((from[i / 2] >> i % 2 * 4 & 0xf) ^ 8) - 8);
+        break;
+    case Precision::Int16:
+        for (std::size_t i = 0; i < count; ++i)
+            to[i] = static_cast<std::int16_t>(get16(from + 2 * i));
+        break;
+    default:
+        for (std::size_t i = 0; i < count; ++i)
+            to[i] = static_cast<std::int8_t>(from[i]);
+        break;
+    }
 }
 
-void widen(const std::uint8_t* from, std::size_t count, float* to) {
-    for (std::size_t i = 0; i < count; ++i)
-        to[i] = half_to_float(get16(from + 2 * i));
+void widen(Precision precision, const std::uint8_t* from, std::size_t count, float* to) {
+    if (precision == Precision::Bf16)
+        for (std::size_t i = 0; i < count; ++i)
+            to[i] = bf16_to_float(get16(from + 2 * i));
+    else
+        for (std::size_t i = 0; i < count; ++i)
+            to[i] = half_to_float(get16(from + 2 * i));
 }
 
 // The input converter as a table for each lane.
@@ -115,7 +131,7 @@ DmaResult load_planar(Dma& dma, const ConvPlan& plan, FeatureMap<T>& map) {
                     for (unsigned c = 0; c < c2; ++c)
                         to[c] = convert(c, atom[c]);
                 else
-                    widen(atom, c2, to);
+                    widen(plan.precision, atom, c2, to);
             }
     return DmaResult::Ok;
 }
@@ -140,7 +156,7 @@ DmaResult load_pixels(Dma& dma, const ConvPlan& plan, FeatureMap<T>& map) {
             for (unsigned c = 0; c < n; ++c)
                 to[c] = convert(c, pixel[c]);
         else
-            widen(pixel, n, to);
+            widen(plan.precision, pixel, n, to);
     }
     return DmaResult::Ok;
 }
@@ -151,13 +167,13 @@ template <class T>
 DmaResult load_features(Dma& dma, const ConvPlan& plan, FeatureMap<T>& map) {
     const std::uint8_t pad[2] = {static_cast<std::uint8_t>(plan.pad_bits),
                                  static_cast<std::uint8_t>(plan.pad_bits >> 8)};
-    widen(pad, 1, &map.pad);
+    widen(plan.precision, pad, 1, &map.pad);
     return plan.pixel_channels ? load_pixels(dma, plan, map) : load_planar(dma, plan, map);
 }
 
 template <class T>
 DmaResult load_weights(Dma& dma, const ConvPlan& plan, std::vector<T>& weights, Checks& checks) {
-    const std::size_t bytes = element_bytes(plan.precision), channels = plan.channels, taps = plan.taps();
+    const std::size_t channels = plan.channels, taps = plan.taps();
     std::vector<std::uint8_t> raw(plan.weight_bytes());
     const DmaResult result = plan.compressed.on ? load_compressed_weights(dma, plan, raw, checks)
                                                 : dma.read(plan.weight_addr, raw.data(), raw.size());
@@ -173,8 +189,8 @@ DmaResult load_weights(Dma& dma, const ConvPlan& plan, std::vector<T>& weights, 
             const std::size_t run = std::min(channel_group, channels - c0);
             for (std::size_t tap = 0; tap < taps; ++tap)
                 for (std::size_t k = k0; k < k1; ++k) {
-                    widen(from, run, weights.data() + (k * taps + tap) * channels + c0);
-                    from += run * bytes;
+                    widen(plan.precision, from, run, weights.data() + (k * taps + tap) * channels + c0);
+                    from += stored_bytes(plan.precision, run);
                 }
         }
     return DmaResult::Ok;

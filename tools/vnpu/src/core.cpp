@@ -79,7 +79,8 @@ void MacArray<T>::run(std::uint64_t first, std::size_t count) {
                        channels_);
         }
     } else if constexpr (kInt<T>) {
-        k.gemm_int(windows_.data(), weights_.data(), sums_.data(), count, kernels_, depth_, pitch_);
+        const auto gemm = plan_.precision == Precision::Int16 ? k.gemm_int16 : k.gemm_int;
+        gemm(windows_.data(), weights_.data(), sums_.data(), count, kernels_, depth_, pitch_);
     } else {
         for (std::size_t j = 0; j < pitch_; j += Kernels::kLanes)
             k.gemm_float(windows_.data(), weights_.data() + j * depth_, sums_.data() + j, count, depth_, pitch_);

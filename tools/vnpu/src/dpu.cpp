@@ -180,8 +180,9 @@ void Dpu::process(std::uint64_t pixel, std::int32_t* v) {
             v[c] = run_stage(plan_.bn, data_.bn, c, v[c]);
     if (plan_.ew.on) {
         const std::int32_t* e = data_.ew.ints.data() + (data_.ew.per_channel ? 0 : pixel * n);
+        const auto constant = static_cast<std::int32_t>(plan_.ew.operand);
         for (std::size_t c = 0; c < n; ++c)
-            v[c] = run_ew(plan_.ew, v[c], data_.ew.ints.empty() ? 0 : e[c]);
+            v[c] = run_ew(plan_.ew, v[c], data_.ew.ints.empty() ? constant : e[c]);
     }
     for (std::size_t c = 0; c < n; ++c)
         switch (plan_.out) {
@@ -207,7 +208,8 @@ void Dpu::process(std::uint64_t pixel, float* v) {
             v[c] = run_stage(plan_.bn, data_.bn, c, v[c]);
         if (plan_.ew.on) {
             const std::size_t at = (data_.ew.per_channel ? 0 : pixel * n) + c;
-            v[c] = run_ew(plan_.ew, v[c], data_.ew.floats.empty() ? 0.0f : data_.ew.floats[at]);
+            v[c] = run_ew(plan_.ew, v[c],
+                          data_.ew.floats.empty() ? std::bit_cast<float>(plan_.ew.operand) : data_.ew.floats[at]);
         }
         v[c] *= scale;
         // One NaN for all: which one an operation gives differs from host to host.

@@ -39,6 +39,8 @@ struct DpuEw {
     Ties cvt_ties = Ties::Even;
     std::int32_t cvt_scale = 0, cvt_offset = 0;
     unsigned cvt_shift = 0;
+    bool constant = false; // the operand is a register
+    std::uint32_t operand = 0;
     std::optional<LutStage> lut;
 };
 

@@ -121,8 +121,18 @@ DpuEw decode_ew(const TaskRegisters& registers, bool is_float, const RdmaPlan* r
     } else {
         checks.require(false, r::EW_CFG::EW_ALU_ALGO, algo, "reserved operation");
     }
-    checks.require(dpu[r::EW_CFG::EW_OP_SRC] == 1, r::EW_CFG::EW_OP_SRC, 0, "operands from registers are not modelled");
-    checks.require(rdma != nullptr, r::EW_CFG::EW_OP_SRC, 1, "DPU_RDMA is not started");
+    ew.constant = dpu[r::EW_CFG::EW_OP_SRC] == 0;
+    if (ew.constant) {
+        // Which of the eight belongs to a channel is not known.
+        ew.operand = dpu.raw(r::EW_OP_VALUE_0::offset);
+        for (const reg::Field* f :
+             {&r::EW_OP_VALUE_1::EW_OPERAND_1, &r::EW_OP_VALUE_2::EW_OPERAND_2, &r::EW_OP_VALUE_3::EW_OPERAND_3,
+              &r::EW_OP_VALUE_4::EW_OPERAND_4, &r::EW_OP_VALUE_5::EW_OPERAND_5, &r::EW_OP_VALUE_6::EW_OPERAND_6,
+              &r::EW_OP_VALUE_7::EW_OPERAND_7})
+            checks.require(dpu[*f] == ew.operand, *f, dpu[*f], "differs from EW_OPERAND_0");
+    } else {
+        checks.require(rdma != nullptr, r::EW_CFG::EW_OP_SRC, 1, "DPU_RDMA is not started");
+    }
     ew.cvt = !is_float && !dpu[r::EW_CFG::EW_OP_CVT_BYPASS];
     ew.cvt_add_first = dpu[r::EW_CFG::EW_CVT_TYPE] != 0;
     ew.cvt_ties = dpu[r::EW_CFG::EW_CVT_ROUND] ? Ties::Up : Ties::Even;
@@ -136,13 +146,13 @@ void decode_formats(const RegView& dpu, DpuPlan& plan, Checks& checks) {
     const std::uint32_t proc = dpu[r::DATA_FORMAT::PROC_PRECISION], out = dpu[r::DATA_FORMAT::OUT_PRECISION];
     plan.is_float = is_float(static_cast<Precision>(proc));
     plan.out = static_cast<Precision>(out);
-    checks.require(proc == static_cast<std::uint32_t>(Precision::Int8) ||
-                       proc == static_cast<std::uint32_t>(Precision::Fp16),
-                   r::DATA_FORMAT::PROC_PRECISION, proc, "only int8 (0) and fp16 (2) are modelled");
+    checks.require(is_processing(static_cast<Precision>(proc)), r::DATA_FORMAT::PROC_PRECISION, proc,
+                   "only int8 (0), int16 (1), fp16 (2), bf16 (3) and int4 (6) are modelled");
     checks.require(dpu[r::DATA_FORMAT::IN_PRECISION] == proc, r::DATA_FORMAT::IN_PRECISION,
                    dpu[r::DATA_FORMAT::IN_PRECISION], "differs from PROC_PRECISION");
     const bool known =
-        plan.is_float ? plan.out == Precision::Fp16 || plan.out == Precision::Fp32
+        plan.is_float ? plan.out == Precision::Fp32 ||
+                            (plan.out == Precision::Fp16 && proc == static_cast<std::uint32_t>(Precision::Fp16))
                       : plan.out == Precision::Int8 || plan.out == Precision::Int16 || plan.out == Precision::Int32;
     checks.require(known, r::DATA_FORMAT::OUT_PRECISION, out, "not modelled for this PROC_PRECISION");
     if (!known)

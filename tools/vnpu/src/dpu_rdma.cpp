@@ -133,8 +133,10 @@ DmaResult load_tensor(Dma& dma, const RdmaPlan& cube, const TensorPlan& plan, st
                         bits |= std::uint32_t{row[x * kAtom + c * plan.element_bytes + i]} << (8 * i);
                     const std::size_t at = (y * w + x) * channels + s * c2 + c;
                     if (floating)
-                        tensor.floats[at] = plan.element_bytes == 2 ? half_to_float(static_cast<std::uint16_t>(bits))
-                                                                    : std::bit_cast<float>(bits);
+                        tensor.floats[at] = plan.element_bytes == 4 ? std::bit_cast<float>(bits)
+                                            : cube.precision == Precision::Bf16
+                                                ? bf16_to_float(static_cast<std::uint16_t>(bits))
+                                                : half_to_float(static_cast<std::uint16_t>(bits));
                     else
                         tensor.ints[at] = plan.element_bytes == 1   ? static_cast<std::int8_t>(bits)
                                           : plan.element_bytes == 2 ? static_cast<std::int16_t>(bits)
@@ -166,8 +168,8 @@ RdmaPlan decode_dpu_rdma(const TaskRegisters& registers, Checks& checks) {
     RdmaPlan plan;
     const std::uint32_t precision = rdma[r::FEATURE_MODE_CFG::PROC_PRECISION];
     plan.precision = static_cast<Precision>(precision);
-    checks.require(plan.precision == Precision::Int8 || plan.precision == Precision::Fp16,
-                   r::FEATURE_MODE_CFG::PROC_PRECISION, precision, "only int8 (0) and fp16 (2) are modelled");
+    checks.require(is_processing(plan.precision), r::FEATURE_MODE_CFG::PROC_PRECISION, precision,
+                   "only int8 (0), int16 (1), fp16 (2), bf16 (3) and int4 (6) are modelled");
     checks.require(dpu[d::DATA_FORMAT::PROC_PRECISION] == precision, r::FEATURE_MODE_CFG::PROC_PRECISION, precision,
                    "differs from that of DPU");
     checks.require(rdma[r::FEATURE_MODE_CFG::IN_PRECISION] == precision, r::FEATURE_MODE_CFG::IN_PRECISION,
@@ -191,6 +193,8 @@ RdmaPlan decode_dpu_rdma(const TaskRegisters& registers, Checks& checks) {
     if (plan.flying) {
         checks.require(!rdma[r::FEATURE_MODE_CFG::MRDMA_DISABLE], r::FEATURE_MODE_CFG::MRDMA_DISABLE, 1,
                        "the main data comes from MRDMA");
+        checks.require(plan.precision != Precision::Int4, r::FEATURE_MODE_CFG::IN_PRECISION, precision,
+                       "main data of int4 is not modelled");
         decode_main(rdma, registers.dma_base, plan);
     }
     if (ew_from_memory(dpu))

@@ -16,6 +16,9 @@ struct Kernels {
     // c[m][n] += sum over k of a[m][k] * b[n][k], for numbers of 8-bit range. k is a multiple of kStep.
     void (*gemm_int)(const std::int16_t* a, const std::int16_t* b, std::int64_t* c, std::size_t m, std::size_t n,
                      std::size_t k, std::size_t ldc);
+    // The same for numbers of 16-bit range.
+    void (*gemm_int16)(const std::int16_t* a, const std::int16_t* b, std::int64_t* c, std::size_t m, std::size_t n,
+                       std::size_t k, std::size_t ldc);
     // c[m][j] += sum over k of a[m][k] * b[k][j] for the kLanes columns j of one panel, in double.
     void (*gemm_float)(const float* a, const float* b, double* c, std::size_t m, std::size_t k, std::size_t ldc);
     // c[i] += sum over t of a[t][i] * b[t][i]

@@ -57,6 +57,17 @@ void gemm_int(const std::int16_t* a, const std::int16_t* b, std::int64_t* c, std
     }
 }
 
+void gemm_int16(const std::int16_t* a, const std::int16_t* b, std::int64_t* c, std::size_t m, std::size_t n,
+                std::size_t k, std::size_t ldc) {
+    for (std::size_t j = 0; j < n; ++j)
+        for (std::size_t i = 0; i < m; ++i) {
+            std::int64_t sum = 0;
+            for (std::size_t t = 0; t < k; ++t)
+                sum += a[i * k + t] * b[j * k + t]; // a product fits in 32 bits
+            c[i * ldc + j] += sum;
+        }
+}
+
 void gemm_float(const float* a, const float* b, double* c, std::size_t m, std::size_t k, std::size_t ldc) {
     constexpr std::size_t kRows = 4, kLanes = Kernels::kLanes;
     for (std::size_t i = 0; i < m; i += kRows) {
@@ -92,6 +103,7 @@ void depthwise_float(const float* a, const float* b, double* c, std::size_t taps
 
 } // namespace
 
-const Kernels VNPU_NAME(VNPU_ISA) = {gemm_int, gemm_float, depthwise_int, depthwise_float, VNPU_STRING(VNPU_ISA)};
+const Kernels VNPU_NAME(VNPU_ISA) = {gemm_int,      gemm_int16,      gemm_float,
+                                     depthwise_int, depthwise_float, VNPU_STRING(VNPU_ISA)};
 
 } // namespace npu

@@ -50,6 +50,10 @@ constexpr float half_to_float(std::uint16_t h) {
     return std::bit_cast<float>(sign | (exponent + 112) << 23 | mantissa << 13);
 }
 
+constexpr float bf16_to_float(std::uint16_t b) {
+    return std::bit_cast<float>(std::uint32_t{b} << 16);
+}
+
 // Round to nearest even; what is too large becomes infinity; every NaN becomes 0x7e00.
 constexpr std::uint16_t float_to_half(float f) {
     const auto bits = std::bit_cast<std::uint32_t>(f);

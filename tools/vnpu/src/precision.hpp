@@ -21,6 +21,12 @@ constexpr bool is_float(Precision p) {
     return p == Precision::Fp16 || p == Precision::Bf16 || p == Precision::Fp32 || p == Precision::Tf32;
 }
 
+// Formats that CNA, CORE and DPU compute in, as far as they are modelled.
+constexpr bool is_processing(Precision p) {
+    return p == Precision::Int8 || p == Precision::Int16 || p == Precision::Fp16 || p == Precision::Bf16 ||
+           p == Precision::Int4;
+}
+
 constexpr unsigned kAtom = 16; // bytes of an atom: the unit of feature maps in memory
 
 // Bytes of an element; not for int4.
@@ -38,7 +44,12 @@ constexpr unsigned element_bytes(Precision p) {
 }
 
 constexpr unsigned channels_per_atom(Precision p) {
-    return kAtom / element_bytes(p);
+    return p == Precision::Int4 ? 2 * kAtom : kAtom / element_bytes(p);
+}
+
+// Bytes of so many elements that fill whole bytes.
+constexpr std::uint64_t stored_bytes(Precision p, std::uint64_t elements) {
+    return p == Precision::Int4 ? elements / 2 : elements * element_bytes(p);
 }
 
 } // namespace npu

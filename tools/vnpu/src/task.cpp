@@ -51,8 +51,10 @@ class ConvTask final : public Task {
         checks.require(!dpu_.flying, d::FLYING_MODE, 1, "but CNA and CORE are started too");
         checks.require(registers.dpu[d::CONV_MODE] == (conv_.depthwise ? 3u : 0u), d::CONV_MODE,
                        registers.dpu[d::CONV_MODE], "differs from that of CNA");
-        checks.require(dpu_.is_float == is_float(conv_.precision), reg::dpu::DATA_FORMAT::PROC_PRECISION,
-                       registers.dpu[reg::dpu::DATA_FORMAT::PROC_PRECISION], "differs from that of CNA");
+        checks.require(registers.dpu[reg::dpu::DATA_FORMAT::PROC_PRECISION] ==
+                           static_cast<std::uint32_t>(conv_.precision),
+                       reg::dpu::DATA_FORMAT::PROC_PRECISION, registers.dpu[reg::dpu::DATA_FORMAT::PROC_PRECISION],
+                       "differs from that of CNA");
         if (dpu_.width != conv_.out_w || dpu_.height != conv_.out_h)
             checks.refuse("the cube of the DPU (DATA_CUBE_WIDTH, _HEIGHT) is not the output of CORE (DATAOUT_SIZE_0)");
     }

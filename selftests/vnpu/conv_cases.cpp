@@ -1,0 +1,242 @@
+// SPDX-License-Identifier: MIT
+//
+// Convolutions in all formats, as plain tasks of CNA, CORE and DPU.
+#include "cases.hpp"
+
+namespace cases {
+namespace {
+
+using compute::Random;
+using Output = board::Conv::Output;
+
+// A number format: its code in the registers and how elements are stored.
+struct Format {
+    std::uint32_t code;
+    int bits, kernel_group, low, high; // low, high: of integers
+    int c2() const { return 128 / bits; }
+};
+constexpr Format kInt8{0, 8, 32, -128, 127}, kInt16{1, 16, 16, -32768, 32767}, kFp16{2, 16, 16, 0, 0},
+    kBf16{3, 16, 16, 0, 0}, kInt4{6, 4, 64, -8, 7};
+
+// Elements at `position`, low bits first.
+class Image {
+  public:
+    Image(std::size_t elements, int bits) : bits_(bits), bytes_(elements * static_cast<std::size_t>(bits) / 8) {}
+    void set(std::size_t position, unsigned value) {
+        if (bits_ == 4) {
+            const unsigned shift = position % 2 * 4;
+            bytes_[position / 2] = static_cast<std::uint8_t>(bytes_[position / 2] | (value & 15) << shift);
+        } else if (bits_ == 8) {
+            bytes_[position] = static_cast<std::uint8_t>(value);
+        } else {
+            bytes_[2 * position] = static_cast<std::uint8_t>(value);
+            bytes_[2 * position + 1] = static_cast<std::uint8_t>(value >> 8);
+        }
+    }
+    const std::vector<std::uint8_t>& bytes() const { return bytes_; }
+
+  private:
+    int bits_;
+    std::vector<std::uint8_t> bytes_;
+};
+
+board::Conv random_shape(Random& random, const Format& f, bool depthwise) {
+    board::Conv conv = compute::random_conv(random, f.bits == 16, depthwise);
+    conv.rows_total = 0;
+    if (f.bits == 4)
+        conv.c = 32 * static_cast<std::uint32_t>(random.pick(1, 3));
+    return conv;
+}
+
+// The registers of `conv` with the format's code and, for int4, its sizes.
+std::map<std::uint16_t, std::uint32_t> program(const board::Conv& conv, const Format& f) {
+    auto r = conv.registers();
+    r[0x100c] = (r[0x100c] & ~0x3f0u) | f.code << 7 | f.code << 4;
+    r[0x3010] = (r[0x3010] & ~0x700u) | f.code << 8;
+    r[0x4010] = (r[0x4010] & ~0x1c000007u) | f.code << 26 | f.code;
+    if (f.bits == 4)
+        r[0x1030] /= 2, r[0x1034] /= 2;
+    return r;
+}
+
+// Stores x[channel][y][x] and w[kernel][channel][ky][kx] (depthwise: w[channel][ky][kx]) as their bits.
+void store(board::Board& board, const board::Conv& conv, const Format& f, const std::vector<int>& x,
+           const std::vector<int>& w) {
+    const reference::Shape s = compute::input_shape(conv);
+    Image map(x.size(), f.bits), weights(w.size(), f.bits);
+    std::size_t from = 0;
+    for (int c = 0; c < s.channels; ++c)
+        for (int y = 0; y < s.height; ++y)
+            for (int xx = 0; xx < s.width; ++xx)
+                map.set(layout::planar(s, f.c2(), c, y, xx), static_cast<unsigned>(x[from++]));
+    const int kh = static_cast<int>(conv.kh), kw = static_cast<int>(conv.kw), kernels = static_cast<int>(conv.kernels);
+    from = 0;
+    for (int k = 0; k < (conv.depthwise ? 1 : kernels); ++k)
+        for (int c = 0; c < s.channels; ++c)
+            for (int ky = 0; ky < kh; ++ky)
+                for (int kx = 0; kx < kw; ++kx)
+                    weights.set(
+                        conv.depthwise
+                            ? layout::depthwise_weight(s.channels, kh, kw, f.bits == 16 ? s.channels : 64, c, ky, kx)
+                            : layout::weight(kernels, s.channels, kh, kw, f.kernel_group, k, c, ky, kx),
+                        static_cast<unsigned>(w[from++]));
+    board.store(conv.features, map.bytes());
+    board.store(conv.weights, weights.bytes());
+}
+
+// The result in memory as [channel][y][x].
+template <class T>
+std::vector<T> load(board::Board& board, const board::Conv& conv) {
+    const auto out = board.load<T>(conv.result, conv.result_bytes() / sizeof(T));
+    std::vector<T> v;
+    for (int k = 0; k < static_cast<int>(conv.out_channels()); ++k)
+        for (int y = 0; y < static_cast<int>(conv.oh); ++y)
+            for (int x = 0; x < static_cast<int>(conv.ow); ++x)
+                v.push_back(out[layout::result(conv, k, y, x)]);
+    return v;
+}
+
+std::size_t weight_count(const board::Conv& conv) {
+    return std::size_t{conv.depthwise ? 1 : conv.kernels} * conv.c * conv.kh * conv.kw;
+}
+
+std::vector<std::int64_t> sums(const board::Conv& conv, const std::vector<int>& x, const std::vector<int>& w, int pad) {
+    return reference::convolve(x, compute::input_shape(conv), w, static_cast<int>(conv.kernels), compute::window(conv),
+                               static_cast<int>(conv.oh), static_cast<int>(conv.ow), pad, conv.depthwise);
+}
+
+std::string integers(Random& random, const Format& f, bool depthwise) {
+    board::Board board;
+    board::Conv conv = random_shape(random, f, depthwise);
+    conv.output = random.chance(40) ? Output::Int32 : random.chance(50) ? Output::Int16 : Output::Int8;
+    const auto value = [&] {
+        return random.chance(20) ? f.low : random.chance(20) ? f.high : random.pick(f.low, f.high);
+    };
+    const auto x = random.fill<int>(compute::input_shape(conv).size(), value);
+    const auto w = random.fill<int>(weight_count(conv), value);
+    const int pad = value();
+    conv.pad_value = static_cast<std::uint32_t>(pad);
+    store(board, conv, f, x, w);
+    auto r = program(conv, f);
+    const bool scaled = conv.output != Output::Int32;
+    const int scale = scaled ? random.pick(1, 32767) : 1, offset = scaled ? random.pick(-300, 300) : 0;
+    const auto shift = static_cast<unsigned>(scaled ? random.pick(0, f.bits * 2 + 14) : 0);
+    const bool ties_up = scaled && random.chance(30);
+    r[0x4080] = static_cast<std::uint32_t>(offset), r[0x4084] = static_cast<std::uint32_t>(scale);
+    r[0x4088] = std::uint32_t{ties_up} << 30 | shift;
+    if (const std::string wrong = run_task(board, r, 0xd); !wrong.empty())
+        return compute::describe(conv) + ": " + wrong;
+
+    std::vector<std::int64_t> expected;
+    for (std::int64_t sum : sums(conv, x, w, pad)) {
+        const reference::Wide v = reference::clamp(sum, INT32_MIN, INT32_MAX);
+        const reference::Wide q =
+            reference::divide_rounded(v * scale + (static_cast<reference::Wide>(offset) << shift), shift, ties_up);
+        const int bits = conv.output == Output::Int8 ? 8 : conv.output == Output::Int16 ? 16 : 32;
+        const reference::Wide limit = static_cast<reference::Wide>(1) << (bits - 1);
+        expected.push_back(static_cast<std::int64_t>(reference::clamp(q, -limit, limit - 1)));
+    }
+    const auto widen = [](const auto& v) { return std::vector<std::int64_t>(v.begin(), v.end()); };
+    const auto got = conv.output == Output::Int8    ? widen(load<std::int8_t>(board, conv))
+                     : conv.output == Output::Int16 ? widen(load<std::int16_t>(board, conv))
+                                                    : widen(load<std::int32_t>(board, conv));
+    return compare(compute::describe(conv), got, expected);
+}
+
+} // namespace
+
+std::string convolution_int8(Random& random) {
+    return integers(random, kInt8, false);
+}
+std::string convolution_int8_depthwise(Random& random) {
+    return integers(random, kInt8, true);
+}
+std::string convolution_int16(Random& random) {
+    return integers(random, kInt16, false);
+}
+std::string convolution_int4(Random& random) {
+    return integers(random, kInt4, false);
+}
+
+std::string convolution_fp16(Random& random) {
+    board::Board board;
+    board::Conv conv = random_shape(random, kFp16, random.chance(30));
+    conv.output = random.chance(50) ? Output::Fp32 : Output::Fp16;
+    // Small enough a range that sums are exact in any order.
+    const auto value = [&] { return random.half(10, 18); };
+    const auto x = random.fill<std::uint16_t>(compute::input_shape(conv).size(), value);
+    const auto w = random.fill<std::uint16_t>(weight_count(conv), value);
+    const std::uint16_t pad = value();
+    conv.pad_value = pad;
+    store(board, conv, kFp16, std::vector<int>(x.begin(), x.end()), std::vector<int>(w.begin(), w.end()));
+    if (const std::string wrong = run_task(board, program(conv, kFp16), 0xd); !wrong.empty())
+        return compute::describe(conv) + ": " + wrong;
+    const auto sums = reference::convolve_half(x, compute::input_shape(conv), w, static_cast<int>(conv.kernels),
+                                               compute::window(conv), static_cast<int>(conv.oh),
+                                               static_cast<int>(conv.ow), pad, conv.depthwise);
+    if (conv.output == Output::Fp32)
+        return compare(compute::describe(conv), load<float>(board, conv), sums);
+    std::vector<std::uint16_t> halves;
+    for (float sum : sums)
+        halves.push_back(reference::nearest_half(sum));
+    return compare(compute::describe(conv), load<std::uint16_t>(board, conv), halves);
+}
+
+std::string convolution_bf16(Random& random) {
+    board::Board board;
+    board::Conv conv = random_shape(random, kBf16, false);
+    conv.output = Output::Fp32;
+    // Numbers as whole multiples of 2^-13: 8 bits of mantissa, exponents -6 to 2. Their bits: sign, exponent, mantissa.
+    const auto bits = [&] { return random.pick(0, 1) << 15 | random.pick(121, 129) << 7 | random.pick(0, 127); };
+    const auto whole = [](int b) {
+        const int magnitude = (128 + (b & 127)) << ((b >> 7 & 255) - 121);
+        return b >> 15 ? -magnitude : magnitude;
+    };
+    const auto x = random.fill<int>(compute::input_shape(conv).size(), bits);
+    const auto w = random.fill<int>(weight_count(conv), bits);
+    const int pad = bits();
+    conv.pad_value = static_cast<std::uint32_t>(pad);
+    store(board, conv, kBf16, x, w);
+    if (const std::string wrong = run_task(board, program(conv, kBf16), 0xd); !wrong.empty())
+        return compute::describe(conv) + ": " + wrong;
+    const auto all_whole = [&](std::vector<int> v) {
+        for (int& b : v)
+            b = whole(b);
+        return v;
+    };
+    std::vector<float> expected;
+    for (std::int64_t sum : sums(conv, all_whole(x), all_whole(w), whole(pad)))
+        expected.push_back(std::ldexp(static_cast<float>(sum), -26));
+    return compare(compute::describe(conv), load<float>(board, conv), expected);
+}
+
+std::string elementwise_with_a_constant(Random& random) {
+    board::Board board;
+    board::Conv conv = random_shape(random, kInt8, false);
+    conv.output = Output::Int32;
+    const auto x = random.fill<int>(compute::input_shape(conv).size(), [&] { return random.small(); });
+    const auto w = random.fill<int>(weight_count(conv), [&] { return random.small(); });
+    store(board, conv, kInt8, x, w);
+    auto r = program(conv, kInt8);
+    const int operand = random.chance(10) ? INT32_MAX : random.chance(10) ? INT32_MIN : random.pick(-50000, 50000);
+    for (std::uint16_t at = 0x4090; at <= 0x40ac; at = static_cast<std::uint16_t>(at + 4))
+        r[at] = static_cast<std::uint32_t>(operand);
+    // Maximum, minimum, addition, subtraction, absolute value, negation, multiplication.
+    const int kind = random.pick(0, 6);
+    constexpr std::uint32_t kAlgorithm[] = {0, 1, 2, 4, 5, 6, 0};
+    const auto shift = static_cast<unsigned>(random.pick(0, 20));
+    r[0x4070] = 0x380 | kAlgorithm[kind] << 16 | (kind == 6 ? 4u : 0u);
+    r[0x4078] = shift << 22 | 1;
+    if (const std::string wrong = run_task(board, r, 0xd); !wrong.empty())
+        return wrong;
+    std::vector<std::int32_t> expected;
+    for (std::int64_t sum : sums(conv, x, w, 0)) {
+        const reference::Wide v = sum, e = operand;
+        const reference::Wide results[] = {
+            std::max(v, e), std::min(v, e), v + e, v - e, v < 0 ? -v : v, -v, reference::divide_rounded(v * e, shift)};
+        expected.push_back(static_cast<std::int32_t>(reference::clamp(results[kind], INT32_MIN, INT32_MAX)));
+    }
+    return compare("operation " + std::to_string(kind), load<std::int32_t>(board, conv), expected);
+}
+
+} // namespace cases
