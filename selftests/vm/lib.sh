@@ -30,13 +30,15 @@ guest_script() {
 	tap "$2" $1 -- sh -c "$(cat "$here/guest-$2")" "guest-$2" "$complaints"
 }
 
-# tap "EXPECTED PROGRAMS" RUN-ARGUMENT...: runs tools/vm/run, whose command frames its programs as guest-run does.
+# tap "EXPECTED PROGRAMS" RUN-ARGUMENT...: runs tools/vm/run, whose command frames its programs as guest-run does. The
+# guest's kernel log stays in build/check-vm/.
 tap() {
 	local expected=$1 status
 	shift
 	status=$(mktemp)
+	mkdir -p "$repo/build/check-vm"
 	{
-		"$repo/tools/vm/run" "$@"
+		"$repo/tools/vm/run" --log "$repo/build/check-vm/$(basename "$0" .t).kernel" "$@"
 		echo $? >"$status"
 	} | awk -v expected="$expected" -v status_file="$status" -f "$here/merge-tap.awk"
 	rm -f "$status"
