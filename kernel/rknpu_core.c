@@ -12,6 +12,7 @@
  */
 #include <linux/delay.h>
 #include <linux/interrupt.h>
+#include <linux/irq.h>
 #include <linux/io.h>
 #include <linux/jiffies.h>
 #include <linux/ktime.h>
@@ -27,6 +28,11 @@
 
 /* Length of an asserted reset: 32 cycles of the slowest clock, with a wide margin */
 #define RKNPU_RESET_US 10
+
+/* So many interrupts that nobody claims are a storm; the kernel gives up a line after 99,900 */
+#define RKNPU_STORM_INTERRUPTS 10000
+/* So many storms in a row, each ended by a reset, and the core is out of service */
+#define RKNPU_STORMS_MAX 3
 
 static u32 pc_read(const struct rknpu_core *core, u32 offset)
 {
@@ -114,6 +120,8 @@ int rknpu_core_reset(struct rknpu_core *core)
 
 	if (!core->io->resets[0])
 		return -EOPNOTSUPP;
+	if (core->storms > RKNPU_STORMS_MAX)
+		return -EIO;
 
 	/* Anything but the reset value, to see the reset happen. */
 	pc_write(core, RKNPU_PC_INT_MASK, 0);
@@ -140,11 +148,31 @@ static u32 widen_pairs(u32 status)
 	return ((status | status >> 1) & RKNPU_INT_DONE_FIRST_OF_PAIR) * 3;
 }
 
+static void silence(struct rknpu_core *core)
+{
+	if (!core->silenced)
+		disable_irq_nosync(core->io->irq);
+	core->silenced = true;
+}
+
+/*
+ * Nobody's interrupt: a few may be late ones. A storm of them ends before the kernel's own detector
+ * would switch the line off for good.
+ */
+static void count_unclaimed(struct rknpu_core *core)
+{
+	if (++core->unclaimed < RKNPU_STORM_INTERRUPTS)
+		return;
+	dev_err_ratelimited(core->rknpu->drm.dev, "core %u: interrupt storm\n", core->index);
+	silence(core);
+	core->storms++;
+	rknpu_sched_storm(core);
+}
+
 static irqreturn_t rknpu_core_irq(int irq, void *data)
 {
 	struct rknpu_core *core = data;
 	struct rknpu_device *rknpu = core->rknpu;
-	irqreturn_t ret = IRQ_NONE;
 	u32 status;
 
 	/* The line may be the IOMMU's, or of the time before power is on. */
@@ -154,24 +182,29 @@ static irqreturn_t rknpu_core_irq(int irq, void *data)
 	guard(rknpu_jobs)(rknpu);
 
 	status = pc_read(core, RKNPU_PC_INT_STATUS);
-	if (status) {
-		pc_write(core, RKNPU_PC_INT_CLEAR, RKNPU_INT_ALL);
-		ret = IRQ_HANDLED;
+	if (!status) {
+		count_unclaimed(core);
+		return IRQ_NONE;
 	}
+	pc_write(core, RKNPU_PC_INT_CLEAR, RKNPU_INT_ALL);
 
 	if (!rknpu_dispatch_busy(&rknpu->dispatch, core->index)) {
-		/* What a stopped core still raises is of no interest. */
+		/* What a stopped core still raises is of no interest, unless it does not end. */
+		count_unclaimed(core);
 	} else if (status & RKNPU_INT_DMA_ERROR) {
 		/* Also beside done events: the data is not right. */
 		rknpu_sched_stop_core(core, -EIO);
-	} else if (status && widen_pairs(status) == core->int_mask) {
+	} else if (widen_pairs(status) == core->int_mask) {
+		core->unclaimed = 0;
+		core->storms = 0;
 		rknpu_sched_chunk_done(core, status);
-	} else if (status) {
+	} else {
 		dev_warn_ratelimited(rknpu->drm.dev,
 				     "core %u: interrupt status %#x, expected %#x\n", core->index,
 				     status, core->int_mask);
+		count_unclaimed(core);
 	}
-	return ret;
+	return IRQ_HANDLED;
 }
 
 /**
@@ -180,7 +213,7 @@ static irqreturn_t rknpu_core_irq(int irq, void *data)
  *
  * Context: the IOMMU's interrupt handler, before it acknowledges.
  *
- * Return: true if so; the core's interrupt is off then, see rknpu_core_fault_acknowledge().
+ * Return: true if so; the core's interrupt is off then, see rknpu_core_unsilence().
  */
 bool rknpu_core_page_fault(struct rknpu_core *core)
 {
@@ -190,23 +223,22 @@ bool rknpu_core_page_fault(struct rknpu_core *core)
 		if (!(readl_relaxed(core->io->mmu[i] + RKNPU_MMU_STATUS) &
 		      RKNPU_MMU_STATUS_PAGE_FAULT))
 			continue;
-		if (!core->faulted)
-			disable_irq_nosync(core->io->irq);
-		core->faulted = true;
+		silence(core);
 		return true;
 	}
 	return false;
 }
 
 /**
- * rknpu_core_fault_acknowledge() - let interrupts in again after a page fault
+ * rknpu_core_unsilence() - let interrupts in again
  * @core: a core that has been reset
  */
-void rknpu_core_fault_acknowledge(struct rknpu_core *core)
+void rknpu_core_unsilence(struct rknpu_core *core)
 {
-	if (!core->faulted)
+	if (!core->silenced)
 		return;
-	core->faulted = false;
+	core->silenced = false;
+	core->unclaimed = 0;
 	enable_irq(core->io->irq);
 }
 
@@ -275,8 +307,13 @@ void rknpu_core_init(struct rknpu_core *core, struct rknpu_device *rknpu, struct
  */
 int rknpu_core_listen(struct rknpu_core *core)
 {
-	return request_irq(core->io->irq, rknpu_core_irq, IRQF_SHARED, dev_name(core->node->dev),
-			   core);
+	int ret = request_irq(core->io->irq, rknpu_core_irq, IRQF_SHARED,
+			      dev_name(core->node->dev), core);
+
+	/* A core that was out of service left it silenced; the IOMMU's handler kept it in use. */
+	if (!ret && irqd_irq_disabled(irq_get_irq_data(core->io->irq)))
+		enable_irq(core->io->irq);
+	return ret;
 }
 
 /**

@@ -58,8 +58,12 @@ struct rknpu_core {
 	u32 int_mask;
 	/** @error: why the core was stopped, a negative errno */
 	int error;
-	/** @faulted: the interrupt was switched off because of a page fault */
-	bool faulted;
+	/** @silenced: the interrupt was switched off, because of a page fault or a storm */
+	bool silenced;
+	/** @unclaimed: interrupts since the last one that was ours or the IOMMU's */
+	unsigned int unclaimed;
+	/** @storms: resets because of storms since the last job that ended well */
+	unsigned int storms;
 	/** @deadline: end of the running job's time, in nanoseconds of ktime_get_ns() */
 	u64 deadline;
 	/** @armed: deadline that @timer was set for, while it is pending */
@@ -111,6 +115,6 @@ void rknpu_core_init(struct rknpu_core *core, struct rknpu_device *rknpu, struct
 int rknpu_core_listen(struct rknpu_core *core);
 void rknpu_core_mute(struct rknpu_core *core);
 bool rknpu_core_page_fault(struct rknpu_core *core);
-void rknpu_core_fault_acknowledge(struct rknpu_core *core);
+void rknpu_core_unsilence(struct rknpu_core *core);
 
 #endif

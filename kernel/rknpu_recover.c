@@ -62,21 +62,24 @@ static void reset_core(struct rknpu_core *core)
 	u64 now;
 	int ret;
 
-	take_status(core);
+	if (job)
+		take_status(core);
 	ret = rknpu_core_reset(core);
 	if (ret)
 		dev_err(rknpu->drm.dev, "core %u: can't be reset (%pe), out of service\n",
 			core->index, ERR_PTR(ret));
 	else
-		rknpu_core_fault_acknowledge(core);
+		rknpu_core_unsilence(core);
 
 	guard(rknpu_jobs)(rknpu);
 
+	if (ret)
+		rknpu_dispatch_retire(&rknpu->dispatch, core->index);
+	if (!job)
+		return;
 	now = ktime_get_ns();
 	core->job = NULL;
 	rknpu_load_set(&core->load, now, false);
-	if (ret)
-		rknpu_dispatch_retire(&rknpu->dispatch, core->index);
 	job->running &= ~BIT(core->index);
 	if (!job->running) {
 		job->ended_ns = now;

@@ -111,6 +111,7 @@ static void start_job(struct rknpu_job *job)
 		if (!(job->running & BIT(i)))
 			continue;
 		core->chunk = 0;
+		rknpu_core_unsilence(core);
 		rknpu_core_set_deadline(core, now, timeout);
 		rknpu_load_set(&core->load, now, true);
 		start_chunk(core);
@@ -224,6 +225,32 @@ void rknpu_sched_stop_core(struct rknpu_core *core, int error)
 		job->error = error;
 	queue_work(rknpu->wq, &rknpu->recover_work);
 	wake_if_awaited(rknpu);
+}
+
+/**
+ * rknpu_sched_storm() - a core raises interrupts without end: fail its job, if any, and reset it
+ * @core: the core, silenced
+ *
+ * Context: interrupt handler, &rknpu_device.lock held.
+ */
+void rknpu_sched_storm(struct rknpu_core *core)
+{
+	struct rknpu_device *rknpu = core->rknpu;
+
+	switch (rknpu->dispatch.core[core->index].state) {
+	case RKNPU_CORE_BUSY:
+		rknpu_sched_stop_core(core, -EIO);
+		break;
+	case RKNPU_CORE_IDLE:
+	case RKNPU_CORE_STOPPED:
+		rknpu_dispatch_stop(&rknpu->dispatch, core->index);
+		rknpu->recover |= BIT(core->index);
+		queue_work(rknpu->wq, &rknpu->recover_work);
+		break;
+	case RKNPU_CORE_SWITCHING: /* heard again when the job starts */
+	case RKNPU_CORE_RETIRED:
+		break;
+	}
 }
 
 /**

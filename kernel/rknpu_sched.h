@@ -30,6 +30,7 @@ void rknpu_sched_abandon(struct rknpu_job *job);
 void rknpu_sched_close(struct rknpu_file *file);
 
 void rknpu_sched_chunk_done(struct rknpu_core *core, u32 status);
+void rknpu_sched_storm(struct rknpu_core *core);
 void rknpu_sched_page_fault(struct rknpu_device *rknpu);
 void rknpu_sched_stop_core(struct rknpu_core *core, int error);
 
