@@ -25,11 +25,7 @@ scratch() {
 
 # Files of the tree that match the git pathspecs, with those that git doesn't know yet.
 files() {
-	git ls-files --cached --others --exclude-standard -- "$@" | sort -u | while read -r file; do
-		if [ -f "$file" ]; then
-			echo "$file"
-		fi
-	done
+	git ls-files --cached --others --exclude-standard -- "$@" | sort -u | perl -nle 'print if -f'
 }
 
 # silent <command...>: for tools that tell their findings but don't fail.
