@@ -60,6 +60,8 @@ static int dma_dev_create(struct rknpu_device *rknpu)
 	if (IS_ERR(pdev))
 		return PTR_ERR(pdev);
 	dma_set_coherent_mask(&pdev->dev, info.dma_mask);
+	/* Page by page in the IOMMU's tables: runs of any length will do. */
+	dma_set_max_seg_size(&pdev->dev, UINT_MAX);
 	rknpu->dma_dev = &pdev->dev;
 	ret = drmm_add_action_or_reset(&rknpu->drm, dma_dev_release, pdev);
 	return ret || rknpu->iommu ? ret : use_reserved_memory(rknpu);
