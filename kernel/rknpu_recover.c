@@ -11,6 +11,7 @@
  *
  * A core that can't be reset is retired. Jobs that need it end with -ENODEV.
  */
+#include <linux/device.h>
 #include <linux/ktime.h>
 #include <linux/pm_runtime.h>
 

@@ -13,6 +13,7 @@
  * References of a job: the submitter's; the scheduler's from queueing to the end; one of each core
  * in &rknpu_core.job.
  */
+#include <linux/device.h>
 #include <linux/ktime.h>
 #include <linux/sched.h>
 
