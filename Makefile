@@ -101,6 +101,11 @@ check-host: release asan ## Run the tests that need no VM, optimised and with sa
 check-vm: vm guest ## Run the tests in the VM
 	prove --timer --exec selftests/vm/logged selftests/vm/*.t
 
+.PHONY: conformance
+conformance: build/release/build.ninja ## Compare the virtual NPU with plain references; CASES= of each function, SEED=
+	$(call build,selftests/vnpu)
+	build/release/selftests/vnpu/vnpu_conformance
+
 .PHONY: lint
 lint: ## Check style, types, bindings and scripts; CHECKS= names single ones
 	tools/setup/install build lint vm
