@@ -317,6 +317,15 @@ int rknpu_core_listen(struct rknpu_core *core)
 }
 
 /**
+ * rknpu_core_wait_for_handlers() - wait until no handler of the core's line runs, ours or others
+ * @core: the core
+ */
+void rknpu_core_wait_for_handlers(struct rknpu_core *core)
+{
+	synchronize_irq(core->io->irq);
+}
+
+/**
  * rknpu_core_mute() - take no interrupts any more
  * @core: a core without a job, after rknpu_core_listen() succeeded
  */

@@ -124,6 +124,14 @@ static void recover_node(struct rknpu_device *rknpu, unsigned int index)
 	int ret = 0;
 
 	while ((reset = take_stopped(rknpu, cores))) {
+		/*
+		 * The IOMMU's handler tells us of a fault before it acknowledges it, on the line of
+		 * any core. It must be done before a next job can run into a next fault, which it
+		 * would acknowledge unseen.
+		 */
+		for (i = 0; i < rknpu->num_cores; i++)
+			if (cores & BIT(i))
+				rknpu_core_wait_for_handlers(&rknpu->cores[i]);
 		for (i = 0; i < rknpu->num_cores; i++)
 			if (reset & BIT(i))
 				reset_core(&rknpu->cores[i]);
