@@ -17,7 +17,7 @@
 #define NOBODY 65534
 
 /* Core clock and NPU supply of the virtual board. */
-#define BOARD_HZ 1000000000
+#define BOARD_HZ 200000000
 #define BOARD_MICROVOLT 850000
 
 FIXTURE(node)
