@@ -11,6 +11,7 @@
 #include <linux/regulator/consumer.h>
 #include <linux/sched.h>
 #include <linux/sched/signal.h>
+#include <linux/string.h>
 
 #include <drm/rknpu_drm.h>
 
@@ -18,6 +19,17 @@
 #include "rknpu_device.h"
 #include "rknpu_drv.h"
 #include "rknpu_mmu.h"
+
+/* The mainline form names the core clock, in the BSP form it is the first one. */
+static u32 core_rate(const struct rknpu_node *node)
+{
+	int i;
+
+	for (i = 0; i < node->num_clks; i++)
+		if (node->clks[i].id && !strcmp(node->clks[i].id, "npu"))
+			return clk_get_rate(node->clks[i].clk);
+	return node->num_clks ? clk_get_rate(node->clks[0].clk) : 0;
+}
 
 /* Without a regulator nobody knows, and programs want an answer all the same. */
 static int get_voltage(struct rknpu_node *node, u32 *value)
@@ -77,7 +89,7 @@ int rknpu_action(struct rknpu_file *file, struct rknpu_action *args)
 			      RKNPU_DRIVER_PATCHLEVEL;
 		return 0;
 	case RKNPU_GET_FREQ:
-		args->value = node->num_clks ? clk_get_rate(node->clks[0].clk) : 0;
+		args->value = core_rate(node);
 		return 0;
 	case RKNPU_GET_VOLT:
 		return get_voltage(node, &args->value);
