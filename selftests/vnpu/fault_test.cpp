@@ -317,6 +317,41 @@ TEST(Control, counters) {
         EXPECT_EQ(board.control_read(core + offset), 0u) << offset;
 }
 
+TEST(Control, accesses_of_the_mmu_are_counted_apart) {
+    Board board;
+    board.map(0x10000000, Job::kLists, Job::kLists, 6);
+    ASSERT_TRUE(board.enable_mmu(1, 0x10000000));
+    board.control_write(VNPU_CTL_CLEAR, VNPU_CTL_CLEAR_COUNTERS);
+    board.read(1, board::kIntRaw);
+    board.write(1, board::kIntMask, 0);
+    const std::uint32_t bank = board.mmu_banks(1)[0];
+    board.read(1, bank + board::kMmuDte);
+    board.read(1, bank + board::kMmuStatus);
+    board.write(1, bank + board::kMmuIntClear, 0);
+    const std::uint32_t core = VNPU_CTL_CORE(1);
+    EXPECT_EQ(board.control_read(core + VNPU_CTL_MMIO_READS), 3u);
+    EXPECT_EQ(board.control_read(core + VNPU_CTL_MMU_READS), 2u);
+    EXPECT_EQ(board.control_read(core + VNPU_CTL_MMIO_WRITES), 2u);
+    EXPECT_EQ(board.control_read(core + VNPU_CTL_MMU_WRITES), 1u);
+}
+
+TEST(Control, instant_tasks_take_no_time) {
+    Board board;
+    const Job job(100);
+    job.store(board);
+    board.control_write(VNPU_CTL_CORE(0) + VNPU_CTL_INSTANT, 1);
+    EXPECT_EQ(board.control_read(VNPU_CTL_CORE(0) + VNPU_CTL_INSTANT), 1u);
+    EXPECT_EQ(board.control_read(VNPU_CTL_CORE(1) + VNPU_CTL_INSTANT), 0u);
+    job.start(board, 0);
+    board.run();
+    EXPECT_TRUE(board.line(0));
+    EXPECT_EQ(board.acknowledge(0), 0x300u);
+    EXPECT_EQ(control_pair(board, VNPU_CTL_CYCLE_LO), 0u);
+    EXPECT_TRUE(job.done(board, 99));
+    board.control_write(VNPU_CTL_CLEAR, VNPU_CTL_CLEAR_FAULTS);
+    EXPECT_EQ(board.control_read(VNPU_CTL_CORE(0) + VNPU_CTL_INSTANT), 0u);
+}
+
 TEST(Control, waiting_for_the_mmu_shows) {
     Board board;
     const Job job(1);

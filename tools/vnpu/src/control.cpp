@@ -97,6 +97,12 @@ std::uint32_t Soc::read_control_core(unsigned core, std::uint32_t offset) const 
         return n.core.mmio_reads - z.core.mmio_reads;
     case VNPU_CTL_MMIO_WRITES:
         return n.core.mmio_writes - z.core.mmio_writes;
+    case VNPU_CTL_MMU_READS:
+        return n.core.mmu_reads - z.core.mmu_reads;
+    case VNPU_CTL_MMU_WRITES:
+        return n.core.mmu_writes - z.core.mmu_writes;
+    case VNPU_CTL_INSTANT:
+        return cores_[core]->faults().instant;
     case VNPU_CTL_LINE_RISES:
         return n.core.line_rises - z.core.line_rises;
     case VNPU_CTL_MMU_FAULTS:
@@ -127,8 +133,10 @@ void Soc::write_control(std::uint32_t offset, std::uint32_t value) {
         for (unsigned i = 0; i < cores_.size(); ++i) {
             if (value & VNPU_CTL_CLEAR_COUNTERS)
                 zero_[i] = counted(i);
-            if (value & VNPU_CTL_CLEAR_FAULTS)
+            if (value & VNPU_CTL_CLEAR_FAULTS) {
                 cores_[i]->set_faults(0, 0);
+                cores_[i]->set_instant(false);
+            }
         }
         return;
     }
@@ -140,6 +148,8 @@ void Soc::write_control(std::uint32_t offset, std::uint32_t value) {
         core.set_faults(value, faults.param);
     else if (offset % 0x100 == VNPU_CTL_FAULT_PARAM)
         core.set_faults(faults.mask, value);
+    else if (offset % 0x100 == VNPU_CTL_INSTANT)
+        core.set_instant(value & 1);
 }
 
 } // namespace npu

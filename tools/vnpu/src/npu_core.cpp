@@ -46,7 +46,8 @@ void NpuCore::set_reset(bool axi, bool ahb) {
 }
 
 void NpuCore::set_faults(std::uint32_t mask, std::uint32_t param) {
-    faults_ = {mask, param};
+    faults_.mask = mask;
+    faults_.param = param;
     update_line();
 }
 
@@ -66,6 +67,7 @@ bool NpuCore::refused_in_reset(const char* what, std::uint32_t offset) {
 
 std::uint32_t NpuCore::read(std::uint32_t offset) {
     ++counters_.mmio_reads;
+    counters_.mmu_reads += mmu_register(offset).bank >= 0;
     if (refused_in_reset("read", offset))
         return 0;
     return read_register(offset);
@@ -94,6 +96,7 @@ std::uint32_t NpuCore::read_register(std::uint32_t offset) {
 
 void NpuCore::write(std::uint32_t offset, std::uint32_t value, std::uint64_t now) {
     ++counters_.mmio_writes;
+    counters_.mmu_writes += mmu_register(offset).bank >= 0;
     if (refused_in_reset("written", offset))
         return;
     if (!write_register(offset, value, now))

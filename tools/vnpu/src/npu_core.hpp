@@ -17,7 +17,7 @@ namespace npu {
 class NpuCore {
   public:
     struct Counters {
-        std::uint32_t mmio_reads = 0, mmio_writes = 0, line_rises = 0, resets = 0;
+        std::uint32_t mmio_reads = 0, mmio_writes = 0, mmu_reads = 0, mmu_writes = 0, line_rises = 0, resets = 0;
     };
 
     NpuCore(Host& host, const SocDesc& soc, unsigned index);
@@ -35,6 +35,7 @@ class NpuCore {
     void set_reset(bool axi, bool ahb);
     void power_on_reset();
     void set_faults(std::uint32_t mask, std::uint32_t param);
+    void set_instant(bool instant) { faults_.instant = instant; }
 
     bool in_reset() const { return reset_axi_ || reset_ahb_; }
     const Faults& faults() const { return faults_; }

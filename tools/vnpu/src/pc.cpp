@@ -232,7 +232,9 @@ void Pc::begin_task(std::uint32_t op, std::uint64_t now, std::uint64_t fetch_cyc
     op_ = op;
     state_ = State::Running;
     begin_ = now;
-    end_ = now + fetch_cycles + task_->cycles() + (faults_.has(VNPU_FAULT_SLOW) ? faults_.param : 0);
+    end_ = now;
+    if (!faults_.instant)
+        end_ += fetch_cycles + task_->cycles() + (faults_.has(VNPU_FAULT_SLOW) ? faults_.param : 0);
 }
 
 void Pc::run(std::uint64_t now) {

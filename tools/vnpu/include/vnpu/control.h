@@ -40,13 +40,16 @@
 #define VNPU_CTL_BYTES_WRITTEN_HI 0x34
 #define VNPU_CTL_BUSY_LO 0x38 /* cycles in which a task ran */
 #define VNPU_CTL_BUSY_HI 0x3c
+#define VNPU_CTL_MMU_READS 0x40 /* those of MMIO_READS that were of the MMU's registers */
+#define VNPU_CTL_MMU_WRITES 0x44
+#define VNPU_CTL_INSTANT 0x48 /* RW: 1: tasks take no time, to measure software alone */
 
 #define VNPU_CTL_ID_VALUE 0x55504e56u /* "VNPU" in memory */
 #define VNPU_CTL_VERSION_VALUE 1u
 
 #define VNPU_CTL_CLEAR_RECORDS (1u << 0)  /* NOTES, MISUSE, REFUSED and the text */
 #define VNPU_CTL_CLEAR_COUNTERS (1u << 1) /* counters of all cores */
-#define VNPU_CTL_CLEAR_FAULTS (1u << 2)   /* fault switches of all cores */
+#define VNPU_CTL_CLEAR_FAULTS (1u << 2)   /* fault switches and INSTANT of all cores */
 
 #define VNPU_STATE_IDLE 0u
 #define VNPU_STATE_RUNNING 1u
