@@ -29,7 +29,7 @@ setup: ## Install the Debian packages that building, checking and the demo need
 
 ## User space ----------------------------------------------------------------------------------------------------------
 
-PRESETS := debug release asan aarch64
+PRESETS := debug release asan aarch64 armhf
 
 CONFIGURE := tools/cmake/CMakeLists.txt tools/cmake/CMakePresets.json
 
@@ -38,10 +38,10 @@ build/%/build.ninja: $(CONFIGURE)
 	cmake -S tools/cmake --preset $*
 
 # The driver's tests use the kernel's harness.
-build/aarch64/build.ninja: $(CONFIGURE)
+build/aarch64/build.ninja build/armhf/build.ninja: build/%/build.ninja: $(CONFIGURE)
 	tools/setup/install build vm
 	kdir=$$(tools/vm/kernel/build | tail -n 1) && \
-		cmake -S tools/cmake --preset aarch64 -DRKNPU_KERNEL_SRC="$$kdir/source"
+		cmake -S tools/cmake --preset $* -DRKNPU_KERNEL_SRC="$$kdir/source"
 
 .PHONY: $(PRESETS)
 $(PRESETS): %: build/%/build.ninja
@@ -81,9 +81,10 @@ vm: vnpu ## Prepare the virtual machine: QEMU with the virtual board, kernel, mo
 	tools/vm/prepare
 
 .PHONY: guest
-guest: aarch64 ## Build what the VM boots with into build/guest: module, HAL, tests, demo
+guest: aarch64 armhf ## Build what the VM boots with into build/guest: module, HAL, tests, demo
 	rm -rf build/guest
 	DESTDIR=build/guest cmake --install build/aarch64 >build/aarch64/install.log
+	DESTDIR=build/guest cmake --install build/armhf >build/armhf/install.log
 	kdir=$$(tools/vm/kernel/build | tail -n 1) && $(MAKE) module module-install \
 		KDIR="$$kdir" $(GUEST) INSTALL_MOD_PATH='$(CURDIR)/build/guest' DEPMOD=true
 

@@ -180,8 +180,12 @@ long rknpu_file_ioctl(struct file *filp, unsigned int cmd, unsigned long arg)
  */
 long rknpu_file_compat_ioctl(struct file *filp, unsigned int cmd, unsigned long arg)
 {
-	int ret = check_size(cmd, arg);
+	int ret;
 
+	/* The DRM core's handler for 32-bit programs looks at the number alone. */
+	if (_IOC_TYPE(cmd) != DRM_IOCTL_BASE)
+		return -ENOTTY;
+	ret = check_size(cmd, arg);
 	return ret ? ret : drm_compat_ioctl(filp, cmd, arg);
 }
 #endif

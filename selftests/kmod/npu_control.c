@@ -103,7 +103,7 @@ static __u32 cycles_per_ms(void)
 {
 	static __u32 rate;
 	__u64 before;
-	long start;
+	long long start;
 
 	if (!rate) {
 		start = npu_now_ns();

@@ -13,12 +13,12 @@
 
 #include "npu_proc.h"
 
-long npu_now_ns(void)
+long long npu_now_ns(void)
 {
 	struct timespec now;
 
 	clock_gettime(CLOCK_MONOTONIC, &now);
-	return now.tv_sec * 1000000000L + now.tv_nsec;
+	return now.tv_sec * 1000000000LL + now.tv_nsec;
 }
 
 long npu_now_ms(void)

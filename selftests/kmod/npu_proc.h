@@ -6,7 +6,7 @@
 #include <sys/types.h>
 
 /* Nanoseconds, milliseconds of a clock that never jumps. */
-long npu_now_ns(void);
+long long npu_now_ns(void);
 long npu_now_ms(void);
 void npu_sleep_ms(long ms);
 

@@ -457,8 +457,8 @@ TEST_F(odd, is_survived)
 				    ret == -EIO || ret == -EFAULT) {
 				TH_LOG("returned %d", ret);
 			}
-		} while (took > timeout * 11 / 10 + 300 && ++tries < 3);
-		EXPECT_GE(timeout * 11 / 10 + 300, took);
+		} while (took > (long)timeout * 11 / 10 + 300 && ++tries < 3);
+		EXPECT_GE((long)timeout * 11 / 10 + 300, took);
 		EXPECT_EQ(0, npu_good_job(self->fd, 1U << core)) {
 			TH_LOG("core %u, after %d", core, ret);
 		}

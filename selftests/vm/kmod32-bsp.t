@@ -1,0 +1,8 @@
+#!/bin/bash
+# SPDX-License-Identifier: MIT
+# The driver's interface as 32-bit programs meet it: every ioctl in every size, tokens and mmap() offsets that need more
+# than 32 bits, jobs with their results.
+. "$(dirname "$0")/lib.sh"
+
+guest_tests "--dt bsp --timeout 900" /usr/libexec/rknpu/kmod32 uapi_identity uapi_mem uapi_query uapi_token uapi_prime \
+	uapi_domain uapi_sram submit_basic submit_bad submit_fence isolation
