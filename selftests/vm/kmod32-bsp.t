@@ -5,4 +5,4 @@
 . "$(dirname "$0")/lib.sh"
 
 guest_tests "--dt bsp --timeout 900" /usr/libexec/rknpu/kmod32 uapi_identity uapi_mem uapi_query uapi_token uapi_prime \
-	uapi_domain uapi_sram submit_basic submit_bad submit_fence isolation
+	uapi_domain uapi_sram submit_basic submit_bad submit_fence isolation runtime_replay
