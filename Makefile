@@ -107,6 +107,10 @@ conformance: build/release/build.ninja ## Compare the virtual NPU with plain ref
 	$(call build,selftests/vnpu)
 	build/release/selftests/vnpu/vnpu_conformance
 
+.PHONY: bench
+bench: vm guest ## Count what the driver costs, in instructions of the guest, into build/bench.json
+	tools/bench/run
+
 .PHONY: lint
 lint: ## Check style, types, bindings and scripts; CHECKS= names single ones
 	tools/setup/install build lint vm

@@ -119,6 +119,14 @@ void npu_slow(unsigned int core, unsigned int microseconds)
 	npu_fault(core, VNPU_FAULT_SLOW, (__u64)microseconds * cycles_per_ms() / 1000);
 }
 
+void npu_instant(bool on)
+{
+	unsigned int core;
+
+	for (core = 0; core < NPU_CORES; core++)
+		write_ctl(VNPU_CTL_CORE(core) + VNPU_CTL_INSTANT, on);
+}
+
 void npu_fault_none(void)
 {
 	npu_ctl_clear(VNPU_CTL_CLEAR_FAULTS);

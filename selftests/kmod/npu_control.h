@@ -3,6 +3,7 @@
 #ifndef NPU_CONTROL_H
 #define NPU_CONTROL_H
 
+#include <stdbool.h>
 #include <linux/types.h>
 #include <vnpu/control.h>
 #include <vnpu/vnpu.h>
@@ -17,6 +18,8 @@ void npu_fault(unsigned int core, __u32 mask, __u32 param);
 /* Every task of the core takes that much longer. */
 void npu_slow(unsigned int core, unsigned int microseconds);
 void npu_fault_none(void);
+/* Tasks of all cores take no time, until that is undone or npu_fault_none(). */
+void npu_instant(bool on);
 
 /* Sum over the cores of a per-core counter. */
 __u32 npu_ctl_total(unsigned int offset);
