@@ -14,9 +14,8 @@
 #include "rknpu_drv.h"
 #include "rknpu_gem.h"
 #include "rknpu_ioctl.h"
-#include "rknpu_job.h"
 #include "rknpu_query.h"
-#include "rknpu_sched.h"
+#include "rknpu_submit.h"
 
 static int rknpu_ioctl_action(struct drm_device *drm, void *data, struct drm_file *drm_file)
 {
@@ -43,70 +42,9 @@ static int rknpu_ioctl_mem_sync(struct drm_device *drm, void *data, struct drm_f
 	return rknpu_gem_sync(to_rknpu_file(drm_file), data);
 }
 
-/*
- * Waits for a job and reports. A job whose waiter is killed is cut short, and freed when it is off
- * the hardware.
- */
-static int wait_for_job(struct rknpu_job *job, struct rknpu_submit *args)
-{
-	int ret = wait_for_completion_killable(&job->done);
-
-	if (ret) {
-		rknpu_sched_abandon(job);
-		return ret;
-	}
-	rknpu_job_report(job, args);
-	return job->error;
-}
-
-/* Queues a job, with its sync file if one is wanted. */
-static int queue_job(struct rknpu_file *file, struct rknpu_job *job, struct rknpu_submit *args)
-{
-	struct rknpu_out_fd out;
-	int ret;
-
-	if (!(args->flags & RKNPU_JOB_FENCE_OUT))
-		return rknpu_sched_queue(file, job);
-
-	ret = rknpu_fence_create(job);
-	if (ret)
-		return ret;
-	ret = rknpu_out_fd_prepare(&out, job);
-	if (ret)
-		return ret;
-	ret = rknpu_sched_queue(file, job);
-	if (ret)
-		rknpu_out_fd_cancel(&out);
-	else
-		args->fence_fd = rknpu_out_fd_install(&out);
-	return ret;
-}
-
 static int rknpu_ioctl_submit(struct drm_device *drm, void *data, struct drm_file *drm_file)
 {
-	struct rknpu_file *file = to_rknpu_file(drm_file);
-	struct rknpu_submit *args = data;
-	struct rknpu_job *job;
-	int ret = 0;
-
-	if (!(args->flags & RKNPU_JOB_PC))
-		return -EINVAL;
-
-	job = rknpu_job_create(file, args);
-	if (IS_ERR(job))
-		return PTR_ERR(job);
-
-	if (args->flags & RKNPU_JOB_FENCE_IN) {
-		ret = rknpu_dep_from_fd(job, args->fence_fd);
-		if (!ret)
-			args->fence_fd = -1;
-	}
-	if (!ret)
-		ret = queue_job(file, job, args);
-	if (!ret && !(args->flags & RKNPU_JOB_NONBLOCK))
-		ret = wait_for_job(job, args);
-	rknpu_job_put(job);
-	return ret;
+	return rknpu_submit(to_rknpu_file(drm_file), data);
 }
 
 static int rknpu_ioctl_get_param(struct drm_device *drm, void *data, struct drm_file *drm_file)

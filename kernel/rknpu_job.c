@@ -56,8 +56,7 @@ static void job_free(struct rknpu_job *job)
 	dma_fence_put(job->fence);
 	if (job->grace)
 		rknpu_domain_leave(job->grace);
-	if (job->tasks)
-		rknpu_bo_put(job->tasks);
+	rknpu_bo_put(job->tasks);
 	if (job->powered) {
 		pm_runtime_mark_last_busy(rknpu->pm_dev);
 		pm_runtime_put_autosuspend(rknpu->pm_dev);
@@ -216,24 +215,18 @@ u8 rknpu_job_check_core_mask(const struct rknpu_device *rknpu, u32 mask)
 }
 
 /* Fills in the ranges of the wanted cores; a core with an empty one drops out of a choice. */
-static int ranges_init(struct rknpu_job *job, const struct rknpu_submit *args)
+static int ranges_init(struct rknpu_job *job, const struct rknpu_job_desc *desc)
 {
 	struct rknpu_device *rknpu = job->rknpu;
 	struct rknpu_dispatch_job *sched = &job->sched;
 	unsigned int i;
 	int ret;
 
-	sched->any = args->core_mask == RKNPU_CORE_AUTO_MASK;
-	sched->wanted = rknpu_job_check_core_mask(rknpu, args->core_mask);
-	if (!sched->wanted)
-		return -EINVAL;
-
-	if (rknpu->soc->num_cores == 1)
-		return range_init(job, &job->range[0], args->task_start, args->task_number);
+	sched->any = desc->core_mask == RKNPU_CORE_AUTO_MASK;
+	sched->wanted = rknpu_job_check_core_mask(rknpu, desc->core_mask);
 
 	for (i = 0; i < rknpu->num_cores; i++) {
-		unsigned int entry = !sched->any && hweight8(sched->wanted) == 3 ? 2 + i : i;
-		const struct rknpu_subcore_task *range = &args->subcore_task[entry];
+		const struct rknpu_subcore_task *range = &desc->range[i];
 
 		if (!(sched->wanted & BIT(i)))
 			continue;
@@ -251,12 +244,12 @@ static int ranges_init(struct rknpu_job *job, const struct rknpu_submit *args)
 /**
  * rknpu_job_create() - check a request and make a job of it
  * @file: the caller
- * @args: the request
+ * @desc: the request; the reference of its task array is passed on, whatever comes of it
  *
  * Return: the job, powered and ready to be queued, or an ERR_PTR; see &struct rknpu_submit for the
  * errors.
  */
-struct rknpu_job *rknpu_job_create(struct rknpu_file *file, struct rknpu_submit *args)
+struct rknpu_job *rknpu_job_create(struct rknpu_file *file, const struct rknpu_job_desc *desc)
 {
 	struct rknpu_device *rknpu = file->rknpu;
 	struct rknpu_domain *domain;
@@ -264,16 +257,16 @@ struct rknpu_job *rknpu_job_create(struct rknpu_file *file, struct rknpu_submit 
 	unsigned int i;
 	int ret;
 
-	if (!args->task_number || !rknpu_domain_id_valid(rknpu, args->iommu_domain_id))
-		return ERR_PTR(-EINVAL);
-
 	job = kmem_cache_zalloc(rknpu_job_cache, GFP_KERNEL);
-	if (!job)
+	if (!job) {
+		rknpu_bo_put(desc->tasks);
 		return ERR_PTR(-ENOMEM);
+	}
 	kref_init(&job->ref);
 	drm_dev_get(&rknpu->drm);
 	atomic_inc(&rknpu->jobs);
 	job->rknpu = rknpu;
+	job->tasks = desc->tasks;
 	init_completion(&job->done);
 	job->deps = &job->single_dep;
 	INIT_LIST_HEAD(&job->wait_node);
@@ -281,23 +274,22 @@ struct rknpu_job *rknpu_job_create(struct rknpu_file *file, struct rknpu_submit 
 	INIT_LIST_HEAD(&job->sched.node);
 	for (i = 0; i < ARRAY_SIZE(job->range); i++)
 		job->range[i].chunks = &job->range[i].single;
-	job->timeout = (u64)args->timeout * NSEC_PER_MSEC;
-	job->base = lower_32_bits(args->task_base_addr);
+	job->timeout = desc->timeout;
+	job->base = desc->base;
 	job->control = RKNPU_PC_TASK_CONTROL_MODE;
-	if (args->flags & RKNPU_JOB_PINGPONG)
+	if (desc->pingpong)
 		job->control |= RKNPU_PC_TASK_CONTROL_PINGPONG;
 	job->control <<= rknpu->soc->task_number_bits;
 
-	job->tasks = rknpu_bo_by_token(file, args->task_obj_addr);
-	if (!job->tasks) {
+	if (!rknpu_domain_id_valid(rknpu, desc->domain_id)) {
 		ret = -EINVAL;
 		goto err_put;
 	}
-	ret = ranges_init(job, args);
+	ret = ranges_init(job, desc);
 	if (ret)
 		goto err_put;
 
-	domain = rknpu_space_get_domain(file->space, args->iommu_domain_id);
+	domain = rknpu_space_get_domain(file->space, desc->domain_id);
 	if (IS_ERR(domain)) {
 		ret = PTR_ERR(domain);
 		goto err_put;

@@ -6,6 +6,8 @@
 #include <linux/kref.h>
 #include <linux/llist.h>
 
+#include <drm/rknpu_drm.h>
+
 #include "rknpu_core.h"
 #include "rknpu_dispatch.h"
 #include "rknpu_fence.h"
@@ -14,8 +16,29 @@ struct rknpu_bo;
 struct rknpu_device;
 struct rknpu_file;
 struct rknpu_grace;
-struct rknpu_submit;
 struct work_struct;
+
+/**
+ * struct rknpu_job_desc - a request, whichever ioctl it came by
+ */
+struct rknpu_job_desc {
+	/** @tasks: buffer with the task array */
+	struct rknpu_bo *tasks;
+	/** @range: tasks of each core */
+	struct rknpu_subcore_task range[RKNPU_DISPATCH_MAX_CORES];
+	/** @core_mask: cores wanted */
+	u32 core_mask;
+	/** @domain_id: number of the address space in the process */
+	u32 domain_id;
+	/** @priority: 0 is normal */
+	s32 priority;
+	/** @base: value of the DMA base register */
+	u32 base;
+	/** @pingpong: fetch the next list while a task runs */
+	bool pingpong;
+	/** @timeout: in nanoseconds */
+	u64 timeout;
+};
 
 /**
  * struct rknpu_range - the tasks of one core in a job
@@ -106,7 +129,7 @@ struct rknpu_job {
 
 void rknpu_job_put(struct rknpu_job *job);
 void rknpu_job_put_atomic(struct rknpu_job *job);
-struct rknpu_job *rknpu_job_create(struct rknpu_file *file, struct rknpu_submit *args);
+struct rknpu_job *rknpu_job_create(struct rknpu_file *file, const struct rknpu_job_desc *desc);
 u8 rknpu_job_check_core_mask(const struct rknpu_device *rknpu, u32 mask);
 void rknpu_job_report(struct rknpu_job *job, struct rknpu_submit *args);
 void rknpu_job_reap(struct work_struct *work);
