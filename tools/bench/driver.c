@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: MIT
 /*
- * bench-driver: what the driver costs, in guest instructions, register accesses and interrupts. Runs
- * in the virtual machine under the instruction-counted clock and prints one "name value" a line. See
- * docs/benchmarks.md.
+ * bench-driver: what the driver costs, in guest instructions, register accesses and interrupts.
+ *
+ * Runs in the virtual machine under the instruction-counted clock and prints one "name value" a
+ * line. With two arguments, an operation and a folder, it runs that operation once for tools/bench/
+ * trace on the host, which it meets in the folder. See docs/benchmarks.md.
  */
 #include <errno.h>
 #include <sched.h>
@@ -16,6 +18,7 @@
 #include "npu_control.h"
 #include "npu_matmul.h"
 #include "streams.h"
+#include "trace.h"
 
 #define CORE0 1
 #define TASKS 100
@@ -93,6 +96,14 @@ static int alternate(void *arg)
 	return ret ? ret : submit(b, &b->one);
 }
 
+static int queue_of_three(void *arg)
+{
+	int ret = one_task_unwaited(arg);
+
+	ret = ret ? ret : one_task_unwaited(arg);
+	return ret ? ret : one_task(arg);
+}
+
 /* What the hardware saw of one call, on average */
 static void count_accesses(const char *name, operation op, struct bench *b)
 {
@@ -141,8 +152,8 @@ struct queue_result {
 };
 
 /*
- * A queue of `number` jobs: the first one keeps the core busy until all are queued, the caller waits
- * for the last one and then for what the driver does later. The others take no time or JOB_NS.
+ * A queue of `number` jobs: the first one keeps the core busy until all are queued, the caller
+ * waits for the last one and then for what the driver does later. The others take no time or JOB_NS.
  */
 static void run_queue(struct bench *b, unsigned int number, bool instant, struct queue_result *r)
 {
@@ -175,7 +186,7 @@ static void run_queue(struct bench *b, unsigned int number, bool instant, struct
 	npu_instant(true);
 }
 
-/* The jobs by which a queue is longer than a shorter one: whatever both have in common falls out. */
+/* What the jobs cost by which a queue is longer than another: what both have falls out. */
 static void count_queue(struct bench *b)
 {
 	const unsigned int more = QUEUE - HALF_QUEUE;
@@ -257,7 +268,50 @@ static void check(struct bench *b)
 		die(text, 0);
 }
 
-int main(void)
+static void count_all(struct bench *b)
+{
+	print_result("system_call", "instructions", cost_of(system_call, b), 1);
+	print_result("constant_ioctl", "instructions", cost_of(constant_ioctl, b), 1);
+	count("blocking_1", one_task, b);
+	count("blocking_100", hundred_tasks, b);
+	count_asleep(b);
+	count("unwaited_1", one_task_unwaited, b);
+	count_queue(b);
+	count_switch(b);
+	count_streams();
+}
+
+static void trace(struct bench *b, const char *name, const char *folder)
+{
+	const struct {
+		const char *name;
+		operation op;
+		bool asleep;
+	} traces[] = {
+		{ "system_call", system_call, false },
+		{ "constant_ioctl", constant_ioctl, false },
+		{ "blocking_1", one_task, false },
+		{ "blocking_100", hundred_tasks, false },
+		{ "asleep_1", one_task, true },
+		{ "unwaited_1", one_task_unwaited, false },
+		{ "gap", queue_of_three, true },
+		{ "switch", alternate, false },
+	};
+	unsigned int i;
+
+	for (i = 0; i < sizeof(traces) / sizeof(*traces); i++) {
+		if (strcmp(traces[i].name, name))
+			continue;
+		npu_instant(!traces[i].asleep);
+		if (traces[i].asleep)
+			npu_fault(0, VNPU_FAULT_SLOW, JOB_NS);
+		trace_operation(traces[i].op, b, folder);
+		return;
+	}
+	die("no such operation", 0);
+}
+
+int main(int argc, char **argv)
 {
 	struct bench b = {};
 
@@ -267,17 +321,12 @@ int main(void)
 	prepare(&b);
 	npu_instant(true);
 
-	print_result("system_call", "instructions", cost_of(system_call, &b), 1);
-	print_result("constant_ioctl", "instructions", cost_of(constant_ioctl, &b), 1);
-	count("blocking_1", one_task, &b);
-	count("blocking_100", hundred_tasks, &b);
-	count_asleep(&b);
-	count("unwaited_1", one_task_unwaited, &b);
-	count_queue(&b);
-	count_switch(&b);
-	count_streams();
+	if (argc == 3)
+		trace(&b, argv[1], argv[2]);
+	else
+		count_all(&b);
 
-	check(&b);
 	npu_fault_none();
+	check(&b);
 	return 0;
 }

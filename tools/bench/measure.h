@@ -2,9 +2,9 @@
 /*
  * Counting in the virtual machine: time in instructions, accesses of registers, interrupts.
  *
- * The clock is the cycle counter of the virtual NPU at 1 GHz. Under QEMU's instruction-counted clock
- * with one CPU it advances by one for each instruction of the guest, and by the time that the CPU
- * sleeps.
+ * The clock is the cycle counter of the virtual NPU at 1 GHz. Under QEMU's instruction-counted
+ * clock with one CPU it advances by one for each instruction of the guest, and by the time that the
+ * CPU sleeps.
  */
 #ifndef BENCH_MEASURE_H
 #define BENCH_MEASURE_H
@@ -34,6 +34,7 @@ struct accesses {
 	__u32 interrupts;	     /* times that a line went up */
 	__u32 busy;		     /* nanoseconds in which tasks ran */
 };
+
 void read_accesses(struct accesses *a);
 /* What has been added to `before` since. */
 void accesses_since(const struct accesses *before, struct accesses *since);
