@@ -72,6 +72,7 @@ const struct drm_driver rknpu_drm_driver = {
 	.ioctls = rknpu_ioctls,
 	.num_ioctls = RKNPU_NUM_IOCTLS,
 	.fops = &rknpu_fops,
+	.dumb_create = rknpu_gem_dumb_create,
 	.gem_prime_import = rknpu_prime_import,
 	.gem_prime_import_sg_table = rknpu_prime_import_sg_table,
 	RKNPU_DRM_DRIVER_OLD_PRIME

@@ -467,6 +467,44 @@ int rknpu_gem_create(struct rknpu_file *file, struct rknpu_mem_create *args)
 	return ret;
 }
 
+/* Bytes from one line of pixels to the next: whole cache lines, as what reads pictures likes it */
+#define RKNPU_DUMB_PITCH_ALIGN 64
+
+/**
+ * rknpu_gem_dumb_create() - MODE_CREATE_DUMB: a buffer for pixels that the CPU draws
+ * @drm_file: the caller
+ * @drm: the device
+ * @args: width, height and bits of a pixel in; handle, pitch and size out
+ *
+ * Programs know no way to synchronise such buffers, so they are not cached.
+ *
+ * Return: 0 or a negative errno.
+ */
+int rknpu_gem_dumb_create(struct drm_file *drm_file, struct drm_device *drm,
+			  struct drm_mode_create_dumb *args)
+{
+	u64 line = DIV_ROUND_UP_ULL((u64)args->width * args->bpp, BITS_PER_BYTE);
+	u64 pitch = ALIGN(line, RKNPU_DUMB_PITCH_ALIGN);
+	u64 size = PAGE_ALIGN(pitch * args->height);
+	struct rknpu_bo *bo;
+	int ret;
+
+	if (pitch > U32_MAX || size > RKNPU_BO_SIZE_MAX)
+		return -EINVAL;
+	bo = bo_create(to_rknpu_file(drm_file), size,
+		       RKNPU_MEM_NON_CONTIGUOUS | RKNPU_MEM_WRITE_COMBINE, 0);
+	if (IS_ERR(bo))
+		return PTR_ERR(bo);
+
+	ret = drm_gem_handle_create(drm_file, &bo->base, &args->handle);
+	if (!ret) {
+		args->pitch = pitch;
+		args->size = size;
+	}
+	rknpu_bo_put(bo);
+	return ret;
+}
+
 /**
  * rknpu_gem_map_offset() - MEM_MAP: the offset for mmap()
  * @file: the caller

@@ -10,6 +10,7 @@
 
 struct dma_buf;
 struct dma_buf_attachment;
+struct drm_mode_create_dumb;
 struct rknpu_device;
 struct rknpu_file;
 struct rknpu_mem_create;
@@ -74,6 +75,8 @@ int rknpu_bo_copy(struct rknpu_device *rknpu, struct rknpu_bo *bo, u64 offset, v
 int rknpu_gem_file_mmap(struct file *filp, struct vm_area_struct *vma);
 
 int rknpu_gem_create(struct rknpu_file *file, struct rknpu_mem_create *args);
+int rknpu_gem_dumb_create(struct drm_file *drm_file, struct drm_device *drm,
+			  struct drm_mode_create_dumb *args);
 int rknpu_gem_map_offset(struct rknpu_file *file, struct rknpu_mem_map *args);
 int rknpu_gem_destroy(struct rknpu_file *file, struct rknpu_mem_destroy *args);
 int rknpu_gem_sync(struct rknpu_file *file, struct rknpu_mem_sync *args);
