@@ -72,6 +72,38 @@ int npu_action(int fd, __u32 id, __u32 *value)
 	return ret;
 }
 
+__u64 npu_param(int fd, __u32 param)
+{
+	struct rknpu_get_param arg = { .param = param };
+
+	return npu_ioctl(fd, DRM_IOCTL_RKNPU_GET_PARAM, &arg) ? ~0ULL : arg.value;
+}
+
+bool npu_has_iommu(int fd)
+{
+	return npu_param(fd, RKNPU_PARAM_FEATURES) & RKNPU_FEATURE_IOMMU;
+}
+
+int npu_bad_access(int fd)
+{
+	return npu_has_iommu(fd) ? -EFAULT : -EIO;
+}
+
+/* The node of core 0, which is that of all cores in the form of the vendor. */
+#define TREE_NPU "/proc/device-tree/npu@fdab0000/"
+#define TREE_SRAM "/proc/device-tree/sram@ff001000/rknpu-sram@0/"
+
+bool npu_tree_has_iommu(void)
+{
+	return !access(TREE_NPU "iommus", F_OK);
+}
+
+bool npu_tree_has_sram(void)
+{
+	/* Nodes without a status are in use. */
+	return !access(TREE_NPU "rockchip,sram", F_OK) && access(TREE_SRAM "status", F_OK);
+}
+
 int npu_create(int fd, struct rknpu_mem_create *arg)
 {
 	return npu_ioctl(fd, DRM_IOCTL_RKNPU_MEM_CREATE, arg);

@@ -30,11 +30,24 @@ int npu_node_path(int fd, char *path, size_t len);
 
 int npu_ioctl(int fd, unsigned long request, void *arg);
 int npu_action(int fd, __u32 id, __u32 *value);
+/* A value of GET_PARAM; all ones when there is none. */
+__u64 npu_param(int fd, __u32 param);
 int npu_create(int fd, struct rknpu_mem_create *arg);
 int npu_map_offset(int fd, __u32 handle, __u64 *offset);
 int npu_destroy(int fd, __u32 handle);
 int npu_sync(int fd, __u64 token, __u32 flags, __u64 offset, __u64 size);
 int npu_submit(int fd, struct rknpu_submit *arg);
+
+/*
+ * What the tests need to know of the machine, as the driver tells it. Without an IOMMU the NPU sees
+ * physical addresses: buffers are contiguous, nothing keeps programs apart, and a bad address gives
+ * a bus error (-EIO) where it else gives a page fault (-EFAULT).
+ */
+bool npu_has_iommu(int fd);
+int npu_bad_access(int fd);
+/* What the device tree says, to compare the driver's word with. */
+bool npu_tree_has_iommu(void);
+bool npu_tree_has_sram(void);
 
 /* dma-buf file descriptor of a buffer, and handle of a dma-buf in a file. */
 int npu_export(int fd, __u32 handle);

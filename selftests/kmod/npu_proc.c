@@ -66,6 +66,11 @@ int npu_join(pid_t pid, long timeout_ms)
 	return -1;
 }
 
+bool npu_kernel_is_slow(void)
+{
+	return !access("/sys/kernel/debug/kmemleak", F_OK);
+}
+
 long npu_meminfo(const char *key)
 {
 	char line[128];

@@ -3,6 +3,7 @@
 #ifndef NPU_PROC_H
 #define NPU_PROC_H
 
+#include <stdbool.h>
 #include <sys/types.h>
 
 /* Nanoseconds, milliseconds of a clock that never jumps. */
@@ -18,6 +19,12 @@ pid_t npu_spawn(int (*fn)(void *arg), void *arg);
  */
 int npu_join(pid_t pid, long timeout_ms);
 #define NPU_SIGNALLED(sig) (1000 + (sig))
+
+/*
+ * A kernel that checks itself (KASAN, lockdep, kmemleak): everything takes several times as long,
+ * and what is freed stays in quarantine for a while.
+ */
+bool npu_kernel_is_slow(void);
 
 /* KiB of a line of /proc/meminfo, e.g. "MemAvailable". */
 long npu_meminfo(const char *key);

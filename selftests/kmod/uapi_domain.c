@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * The sixteen address spaces of a process: a buffer lies in the one that it was made for, a job
- * sees the one that it names, and which one is current is a matter of the caller alone.
+ * sees the one that it names, and which one is current is a matter of the caller alone. Without an
+ * IOMMU there is one address space, that of the machine.
  */
 #include <stdio.h>
 
@@ -16,6 +17,7 @@
 FIXTURE(domain)
 {
 	int fd;
+	int num;
 };
 
 FIXTURE_SETUP(domain)
@@ -23,6 +25,8 @@ FIXTURE_SETUP(domain)
 	npu_fault_none();
 	self->fd = npu_open();
 	ASSERT_LE(0, self->fd);
+	self->num = npu_param(self->fd, RKNPU_PARAM_NUM_DOMAINS);
+	ASSERT_EQ(npu_has_iommu(self->fd) ? RKNPU_MAX_IOMMU_DOMAIN_NUM : 1, self->num);
 }
 
 FIXTURE_TEARDOWN(domain)
@@ -58,39 +62,42 @@ TEST_F(domain, buffers_in_each)
 	struct rknpu_mem_create arg[RKNPU_MAX_IOMMU_DOMAIN_NUM], query;
 	int id;
 
-	for (id = 0; id < RKNPU_MAX_IOMMU_DOMAIN_NUM; id++) {
+	for (id = 0; id < self->num; id++) {
 		ASSERT_EQ(0, create_in(self->fd, id, 3 * 4096, &arg[id]));
 		EXPECT_EQ(id, arg[id].iommu_domain_id);
 		EXPECT_NE(0, arg[id].dma_addr);
 		EXPECT_GE(1ULL << 32, arg[id].dma_addr + arg[id].size);
 	}
-	for (id = 0; id < RKNPU_MAX_IOMMU_DOMAIN_NUM; id++) {
+	for (id = 0; id < self->num; id++) {
 		query = (struct rknpu_mem_create) { .handle = arg[id].handle };
 		ASSERT_EQ(0, npu_create(self->fd, &query));
 		EXPECT_EQ(arg[id].dma_addr, query.dma_addr);
 		EXPECT_EQ(arg[id].obj_addr, query.obj_addr);
 		EXPECT_EQ(0, npu_destroy(self->fd, arg[id].handle));
 	}
+	EXPECT_EQ(-EINVAL, create_in(self->fd, self->num, 3 * 4096, &query));
 }
 
 /* The vendor's driver waits for six seconds and fails when another domain is in use. */
 TEST_F(domain, jobs_in_each)
 {
 	struct npu_matmul mm[RKNPU_MAX_IOMMU_DOMAIN_NUM];
-	unsigned int id, round;
+	int id, round;
 
-	for (id = 0; id < RKNPU_MAX_IOMMU_DOMAIN_NUM; id++)
+	for (id = 0; id < self->num; id++)
 		ASSERT_EQ(0, npu_matmul_create_in(&mm[id], self->fd, id, 4, 64, 32, id));
 	for (round = 0; round < 3; round++) {
-		for (id = 0; id < RKNPU_MAX_IOMMU_DOMAIN_NUM; id++) {
+		for (id = 0; id < self->num; id++) {
 			EXPECT_EQ(0, run_in(&mm[id], id, id % 4 ? 1U << (id % 4 - 1) : 0)) {
-				TH_LOG("domain %u, round %u", id, round);
+				TH_LOG("domain %d, round %d", id, round);
 			}
 		}
 	}
-	for (id = 0; id < RKNPU_MAX_IOMMU_DOMAIN_NUM; id++)
+	for (id = 0; id < self->num; id++)
 		npu_matmul_destroy(&mm[id]);
 }
+
+#define ONE_ONLY "no IOMMU: there is one address space only"
 
 /* The addresses of one domain mean nothing in another. */
 TEST_F(domain, jobs_in_the_wrong_one)
@@ -98,6 +105,8 @@ TEST_F(domain, jobs_in_the_wrong_one)
 	struct npu_matmul mm;
 	unsigned int core;
 
+	if (self->num == 1)
+		SKIP(return, ONE_ONLY);
 	ASSERT_EQ(0, npu_matmul_create_in(&mm, self->fd, 5, 4, 64, 32, 1));
 	for (core = 0; core < NPU_CORES; core++) {
 		EXPECT_EQ(-EFAULT, run_in(&mm, 0, 1U << core));
@@ -115,6 +124,8 @@ TEST_F(domain, operand_in_the_wrong_one)
 	struct npu_bo pad;
 	struct npu_matmul mm;
 
+	if (self->num == 1)
+		SKIP(return, ONE_ONLY);
 	/* So that the address isn't that of a buffer of domain 0 by chance. */
 	ASSERT_EQ(0, npu_matmul_create(&mm, self->fd, 4, 64, 32, 1));
 	ASSERT_EQ(0, npu_bo_create(&pad, self->fd, 4096, NPU_DATA));
@@ -132,13 +143,15 @@ TEST_F(domain, choice_is_the_callers)
 	__u32 value;
 	int id;
 
-	for (id = RKNPU_MAX_IOMMU_DOMAIN_NUM - 1; id >= 0; id--) {
+	for (id = self->num - 1; id >= 0; id--) {
 		value = id;
 		EXPECT_EQ(0, npu_action(self->fd, RKNPU_SET_IOMMU_DOMAIN_ID, &value));
 		value = 99;
 		EXPECT_EQ(0, npu_action(self->fd, RKNPU_GET_IOMMU_DOMAIN_ID, &value));
 		EXPECT_EQ(id, value);
 	}
+	value = self->num;
+	EXPECT_EQ(-EINVAL, npu_action(self->fd, RKNPU_SET_IOMMU_DOMAIN_ID, &value));
 }
 
 struct other {
@@ -172,6 +185,8 @@ TEST_F(domain, of_another_process)
 	struct rknpu_mem_create arg;
 	__u32 value = 3;
 
+	if (self->num == 1)
+		SKIP(return, ONE_ONLY);
 	EXPECT_EQ(0, npu_action(self->fd, RKNPU_SET_IOMMU_DOMAIN_ID, &value));
 	ASSERT_EQ(0, create_in(self->fd, 3, 32 * MIB, &arg));
 	other.addr = arg.dma_addr;
@@ -206,6 +221,8 @@ TEST_F(domain, hang_in_another)
 	struct npu_matmul mm;
 	long before;
 
+	if (self->num == 1)
+		SKIP(return, ONE_ONLY);
 	ASSERT_EQ(0, npu_matmul_create_in(&mm, self->fd, 2, 4, 64, 32, 1));
 	npu_ctl_clear(VNPU_CTL_CLEAR_COUNTERS);
 	pid = npu_spawn(hangs_in_domain_7, NULL);

@@ -230,6 +230,50 @@ TEST_F(mem, more_than_the_machine_has)
 	EXPECT_GT(before + 1024, npu_used_memory());
 }
 
+/* More than the page allocator gives in one piece: if contiguous, then from the pool. */
+#define LARGE (8 * MIB)
+
+/* Large buffers, until there are `max` or no more are given. Returns the last errno. */
+static int fill_up(int fd, __u32 *handles, unsigned int max, unsigned int *num)
+{
+	int ret = 0;
+
+	for (*num = 0; *num < max; (*num)++) {
+		struct rknpu_mem_create arg = { .size = LARGE, .flags = RKNPU_MEM_CACHEABLE };
+
+		ret = npu_create(fd, &arg);
+		if (ret)
+			break;
+		handles[*num] = arg.handle;
+	}
+	return ret;
+}
+
+/*
+ * An IOMMU makes any memory contiguous. Without one there is the kernel's pool; when it is used up
+ * the errno says so, and all of it comes back.
+ */
+TEST_F(mem, contiguous_beyond_the_pool)
+{
+	const unsigned int pool = npu_meminfo("CmaTotal") * 1024 / LARGE;
+	const bool iommu = npu_has_iommu(self->fd);
+	unsigned int num, round, i;
+	__u32 *handles;
+
+	ASSERT_LE(4, pool);
+	handles = calloc(pool * 2, sizeof(*handles));
+	ASSERT_NE(NULL, handles);
+	for (round = 0; round < 3; round++) {
+		EXPECT_EQ(iommu ? 0 : -ENOMEM, fill_up(self->fd, handles, pool * 2, &num));
+		/* Others have a little of the pool as well. */
+		EXPECT_LE(iommu ? pool * 2 : pool - 2, num);
+		EXPECT_GE(iommu ? pool * 2 : pool, num);
+		for (i = 0; i < num; i++)
+			EXPECT_EQ(0, npu_destroy(self->fd, handles[i]));
+	}
+	free(handles);
+}
+
 TEST_F(mem, domain_out_of_range)
 {
 	static const __s32 bad[] = { 16, 17, 64, 0x10000, INT32_MAX, -1, -16, INT32_MIN };

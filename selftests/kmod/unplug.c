@@ -286,9 +286,7 @@ TEST_F(unplug, hanging_jobs)
 
 static __u64 usable_cores(int fd)
 {
-	struct rknpu_get_param arg = { .param = RKNPU_PARAM_USABLE_CORES };
-
-	return npu_ioctl(fd, DRM_IOCTL_RKNPU_GET_PARAM, &arg) ? ~0ULL : arg.value;
+	return npu_param(fd, RKNPU_PARAM_USABLE_CORES);
 }
 
 /* A core that can't be reset is out of service until the device is bound anew; the others go on. */
