@@ -54,8 +54,8 @@ static void job_free(struct rknpu_job *job)
 			kvfree(job->range[i].chunks);
 	rknpu_deps_put(job);
 	dma_fence_put(job->fence);
-	if (job->grace)
-		rknpu_domain_leave(job->grace);
+	if (job->visit.domain)
+		rknpu_domain_leave(&job->visit);
 	rknpu_bo_put(job->tasks);
 	if (job->powered) {
 		pm_runtime_mark_last_busy(rknpu->pm_dev);
@@ -297,7 +297,7 @@ struct rknpu_job *rknpu_job_create(struct rknpu_file *file, const struct rknpu_j
 	job->domain = domain;
 	/* Without an IOMMU all jobs see the same. */
 	job->sched.space = rknpu->iommu ? (void *)domain : rknpu;
-	job->grace = rknpu_domain_enter(domain);
+	rknpu_domain_enter(domain, &job->visit);
 	rknpu_domain_put(domain);
 
 	ret = pm_runtime_resume_and_get(rknpu->pm_dev);

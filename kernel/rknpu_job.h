@@ -11,11 +11,11 @@
 #include "rknpu_core.h"
 #include "rknpu_dispatch.h"
 #include "rknpu_fence.h"
+#include "rknpu_mmu.h"
 
 struct rknpu_bo;
 struct rknpu_device;
 struct rknpu_file;
-struct rknpu_grace;
 struct work_struct;
 
 /**
@@ -66,8 +66,8 @@ struct rknpu_job {
 	struct llist_node reap;
 	/** @rknpu: the device */
 	struct rknpu_device *rknpu;
-	/** @grace: keeps the domain and its mappings; NULL before the job is complete */
-	struct rknpu_grace *grace;
+	/** @visit: keeps the domain and its mappings; not begun before the job is complete */
+	struct rknpu_visit visit;
 	/** @domain: the address space */
 	struct rknpu_domain *domain;
 	/** @tasks: buffer with the task array, with a reference */

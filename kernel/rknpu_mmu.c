@@ -30,7 +30,6 @@ static void domain_destroy(struct kref *ref)
 {
 	struct rknpu_domain *domain = container_of(ref, struct rknpu_domain, ref);
 
-	kfree(domain->grace);
 	drm_mm_takedown(&domain->mm);
 	mutex_destroy(&domain->lock);
 	if (domain->iommu)
@@ -60,36 +59,17 @@ static int domain_fault(struct iommu_domain *iommu, struct device *dev, unsigned
 	return 0;
 }
 
-static struct rknpu_grace *grace_create(struct rknpu_domain *domain)
-{
-	struct rknpu_grace *grace = kzalloc(sizeof(*grace), GFP_KERNEL);
-
-	if (!grace)
-		return NULL;
-	kref_init(&grace->ref);
-	grace->domain = domain;
-	INIT_LIST_HEAD(&grace->zombies);
-	return grace;
-}
-
 static struct rknpu_domain *domain_create(struct rknpu_device *rknpu, unsigned int id)
 {
 	struct rknpu_domain *domain = kzalloc(sizeof(*domain), GFP_KERNEL);
 
 	if (!domain)
 		return ERR_PTR(-ENOMEM);
-
-	domain->grace = grace_create(domain);
-	if (!domain->grace) {
-		kfree(domain);
-		return ERR_PTR(-ENOMEM);
-	}
 	if (rknpu->iommu) {
 		domain->iommu = iommu_paging_domain_alloc(rknpu->nodes[0]->dev);
 		if (IS_ERR(domain->iommu)) {
 			int ret = PTR_ERR(domain->iommu);
 
-			kfree(domain->grace);
 			kfree(domain);
 			return ERR_PTR(ret);
 		}
@@ -100,7 +80,9 @@ static struct rknpu_domain *domain_create(struct rknpu_device *rknpu, unsigned i
 	domain->rknpu = rknpu;
 	domain->id = id;
 	mutex_init(&domain->lock);
-	spin_lock_init(&domain->grace_lock);
+	spin_lock_init(&domain->visit_lock);
+	INIT_LIST_HEAD(&domain->visits);
+	INIT_LIST_HEAD(&domain->zombies);
 	drm_mm_init(&domain->mm, RKNPU_IOVA_START, RKNPU_IOVA_END - RKNPU_IOVA_START);
 	return domain;
 }
@@ -329,57 +311,75 @@ static void mapping_free(struct rknpu_mapping *mapping)
 	kfree(mapping);
 }
 
-static void grace_end(struct kref *ref)
+/* Takes a mapping off the zombies that no visit may use any more, or returns NULL. */
+static struct rknpu_mapping *pop_zombie(struct rknpu_domain *domain)
 {
-	struct rknpu_grace *grace = container_of(ref, struct rknpu_grace, ref);
-	struct rknpu_domain *domain = grace->domain;
-	struct rknpu_mapping *mapping, *tmp;
+	struct rknpu_mapping *mapping;
+	struct rknpu_visit *oldest;
 
-	/* The zombies may have the last references; the next period is the domain's. */
+	guard(spinlock)(&domain->visit_lock);
+
+	mapping = list_first_entry_or_null(&domain->zombies, struct rknpu_mapping, node);
+	oldest = list_first_entry_or_null(&domain->visits, struct rknpu_visit, node);
+	if (!mapping || (oldest && oldest->number <= mapping->last_visit))
+		return NULL;
+	list_del(&mapping->node);
+	return mapping;
+}
+
+/**
+ * rknpu_domain_enter() - a job will use the domain
+ * @domain: the domain
+ * @visit: all zero, filled in; holds the domain
+ */
+void rknpu_domain_enter(struct rknpu_domain *domain, struct rknpu_visit *visit)
+{
 	kref_get(&domain->ref);
-	list_for_each_entry_safe(mapping, tmp, &grace->zombies, node) {
+	visit->domain = domain;
+
+	guard(spinlock)(&domain->visit_lock);
+	visit->number = ++domain->last_visit;
+	list_add_tail(&visit->node, &domain->visits);
+}
+
+/**
+ * rknpu_domain_leave() - a job does not use the domain any more
+ * @visit: what rknpu_domain_enter() filled in
+ *
+ * Context: may sleep.
+ */
+void rknpu_domain_leave(struct rknpu_visit *visit)
+{
+	struct rknpu_domain *domain = visit->domain;
+	struct rknpu_mapping *mapping;
+
+	scoped_guard(spinlock, &domain->visit_lock)
+		list_del(&visit->node);
+
+	/* Zombies may have the last references of anything but the domain. */
+	while ((mapping = pop_zombie(domain))) {
 		struct drm_gem_object *obj = &mapping->bo->base;
 
 		mapping_unmap(mapping);
 		mapping_free(mapping);
 		drm_gem_object_put(obj);
 	}
-	kref_put(&grace->next->ref, grace_end);
-	kfree(grace);
 	rknpu_domain_put(domain);
 }
 
-/**
- * rknpu_domain_enter() - a job will use the domain
- * @domain: the domain
- *
- * Return: the grace period to give to rknpu_domain_leave() when the job has ended; it holds the
- * domain as well.
- */
-struct rknpu_grace *rknpu_domain_enter(struct rknpu_domain *domain)
+/* Makes the mapping a zombie if a job may use it; else returns false. */
+static bool leave_to_jobs(struct rknpu_mapping *mapping)
 {
-	struct rknpu_grace *grace;
+	struct rknpu_domain *domain = mapping->domain;
 
-	kref_get(&domain->ref);
-	spin_lock(&domain->grace_lock);
-	grace = domain->grace;
-	kref_get(&grace->ref);
-	spin_unlock(&domain->grace_lock);
-	return grace;
-}
+	guard(spinlock)(&domain->visit_lock);
 
-/**
- * rknpu_domain_leave() - a job does not use the domain any more
- * @grace: what rknpu_domain_enter() returned
- *
- * Context: may sleep.
- */
-void rknpu_domain_leave(struct rknpu_grace *grace)
-{
-	struct rknpu_domain *domain = grace->domain;
-
-	kref_put(&grace->ref, grace_end);
-	rknpu_domain_put(domain);
+	if (list_empty(&domain->visits))
+		return false;
+	drm_gem_object_get(&mapping->bo->base);
+	mapping->last_visit = domain->last_visit;
+	list_add_tail(&mapping->node, &domain->zombies);
+	return true;
 }
 
 /**
@@ -390,41 +390,12 @@ void rknpu_domain_leave(struct rknpu_grace *grace)
  */
 void rknpu_mapping_release(struct rknpu_mapping *mapping)
 {
-	struct rknpu_domain *domain = mapping->domain;
-	struct rknpu_grace *grace, *fresh = NULL;
-
-	if (!domain) {
-		mapping_free(mapping);
-		return;
-	}
-
-	if (kref_read(&domain->grace->ref) > 1)
-		fresh = grace_create(domain);
-
-	spin_lock(&domain->grace_lock);
-	grace = domain->grace;
-	if (kref_read(&grace->ref) == 1) {
-		/* No job holds the current period, and no older period exists. */
-		spin_unlock(&domain->grace_lock);
-		kfree(fresh);
+	if (mapping->domain) {
+		if (leave_to_jobs(mapping))
+			return;
 		mapping_unmap(mapping);
-		mapping_free(mapping);
-		return;
 	}
-
-	drm_gem_object_get(&mapping->bo->base);
-	list_add_tail(&mapping->node, &grace->zombies);
-	if (fresh) {
-		kref_get(&fresh->ref);
-		grace->next = fresh;
-		domain->grace = fresh;
-	}
-	spin_unlock(&domain->grace_lock);
-
-	/* Without memory for a new period the mapping just stays with the current one, for longer.
-	 */
-	if (fresh)
-		kref_put(&grace->ref, grace_end);
+	mapping_free(mapping);
 }
 
 /**

@@ -19,22 +19,18 @@ struct rknpu_device;
 struct rknpu_node;
 
 /**
- * struct rknpu_grace - mappings that must outlive the jobs submitted so far
+ * struct rknpu_visit - the time during which a job may use a domain
  *
  * A job may use any address of its domain, so a mapping that user space gave up stays until all
- * jobs that were submitted before have ended. Each job holds the grace period that was current at
- * its submission; an older period holds the next one; so a period ends when its own jobs and all
- * before them are gone.
+ * jobs that were submitted before have ended.
  */
-struct rknpu_grace {
-	/** @ref: the domain while current, jobs, and the period before */
-	struct kref ref;
-	/** @domain: where it belongs, not counted: jobs hold the domain by themselves */
+struct rknpu_visit {
+	/** @domain: where, with a reference; NULL: not begun */
 	struct rknpu_domain *domain;
-	/** @next: the following period, with a reference; NULL while this one is current */
-	struct rknpu_grace *next;
-	/** @zombies: mappings to remove at the end */
-	struct list_head zombies;
+	/** @node: entry of &rknpu_domain.visits */
+	struct list_head node;
+	/** @number: visits are counted from 1 in the order of their beginnings */
+	u64 number;
 };
 
 /**
@@ -53,10 +49,14 @@ struct rknpu_domain {
 	struct mutex lock;
 	/** @mm: allocator of NPU addresses */
 	struct drm_mm mm;
-	/** @grace_lock: protects @grace and the zombie lists */
-	spinlock_t grace_lock;
-	/** @grace: the current period */
-	struct rknpu_grace *grace;
+	/** @visit_lock: protects @visits, @last_visit and @zombies */
+	spinlock_t visit_lock;
+	/** @visits: those that have not ended, the oldest first */
+	struct list_head visits;
+	/** @last_visit: number of the newest one */
+	u64 last_visit;
+	/** @zombies: mappings given up during visits, the first one first */
+	struct list_head zombies;
 };
 
 /**
@@ -87,8 +87,10 @@ struct rknpu_space {
  * Exists while the process has a handle of the buffer. Protected by &rknpu_bo.lock.
  */
 struct rknpu_mapping {
-	/** @node: entry of &rknpu_bo.mappings, later of &rknpu_grace.zombies */
+	/** @node: entry of &rknpu_bo.mappings, later of &rknpu_domain.zombies */
 	struct list_head node;
+	/** @last_visit: of a zombie: number of the last visit that may use it */
+	u64 last_visit;
 	/** @bo: the buffer; counted only while the mapping is a zombie */
 	struct rknpu_bo *bo;
 	/** @space: the process, with a reference */
@@ -108,8 +110,8 @@ void rknpu_space_put(struct rknpu_space *space);
 struct rknpu_domain *rknpu_space_get_domain(struct rknpu_space *space, unsigned int id);
 
 void rknpu_domain_put(struct rknpu_domain *domain);
-struct rknpu_grace *rknpu_domain_enter(struct rknpu_domain *domain);
-void rknpu_domain_leave(struct rknpu_grace *grace);
+void rknpu_domain_enter(struct rknpu_domain *domain, struct rknpu_visit *visit);
+void rknpu_domain_leave(struct rknpu_visit *visit);
 
 int rknpu_mapping_map(struct rknpu_mapping *mapping, struct rknpu_domain *domain);
 void rknpu_mapping_release(struct rknpu_mapping *mapping);
