@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* What is in use, as the kernel counts it. */
+#ifndef NPU_USAGE_H
+#define NPU_USAGE_H
+
+#include <stdbool.h>
+#include <sys/types.h>
+
+/* One line of the debugfs node "clients". */
+struct npu_usage {
+	long long bytes, objects, sram, iova;
+};
+
+/* The line of a process, or all zero if it has none. */
+struct npu_usage npu_usage_of(pid_t pid);
+struct npu_usage npu_usage_total(void);
+bool npu_usage_equal(struct npu_usage a, struct npu_usage b);
+/* The first line of "clients", as it must be; and the lines of a process and of the total. */
+#define NPU_USAGE_HEAD "    pid        bytes  objects       sram         iova\n"
+void npu_usage_line(char line[80], pid_t pid, struct npu_usage usage);
+/* The whole text of "clients". */
+void npu_usage_text(char *text, size_t len);
+
+/* Buffers of the whole kernel that are shared or could be (dma-bufs), or -1. */
+long npu_dmabufs(void);
+/* Bytes of SRAM that are free, as the driver tells. */
+unsigned int npu_sram_free(int fd);
+/* A kernel that looks for defects, and is an order of magnitude slower for it. */
+bool npu_debug_kernel(void);
+
+/* Sum of counters that must be the same before and after. Compare with npu_state_equal(). */
+struct npu_state {
+	struct npu_usage own, total;
+	long dmabufs;
+	unsigned int sram_free;
+};
+
+struct npu_state npu_state(int fd);
+/* Prints the difference as a comment, if there is one. */
+bool npu_state_equal(const struct npu_state *before, const struct npu_state *after);
+
+#endif
