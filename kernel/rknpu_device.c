@@ -152,6 +152,7 @@ static int hardware_prepare(struct rknpu_device *rknpu)
 	int ret;
 
 	cores_init(rknpu);
+	rknpu_power_init(rknpu);
 	ret = rknpu_sched_init(rknpu);
 	if (ret)
 		return ret;
@@ -185,6 +186,7 @@ static void hardware_fini(struct rknpu_device *rknpu)
 	unsigned int i;
 
 	rknpu_sched_stop(rknpu);
+	rknpu_power_fini(rknpu);
 	cores_mute(rknpu, rknpu->num_cores);
 	for (i = 0; i < rknpu->num_nodes; i++)
 		rknpu_mmu_detach(rknpu->nodes[i]);

@@ -14,6 +14,7 @@
 
 #include "rknpu_core.h"
 #include "rknpu_dispatch.h"
+#include "rknpu_power.h"
 #include "rknpu_sram.h"
 #include "rknpu_usage.h"
 
@@ -74,6 +75,8 @@ struct rknpu_device {
 	const struct rknpu_soc *soc;
 	/** @pm_dev: device whose runtime PM covers all nodes */
 	struct device *pm_dev;
+	/** @power: keeps @pm_dev resumed for jobs */
+	struct rknpu_power power;
 	/** @iommu: the NPU works behind IOMMUs; else it sees physical addresses */
 	bool iommu;
 	/**

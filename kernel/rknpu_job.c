@@ -9,7 +9,6 @@
  * to the task array afterwards has no effect.
  */
 #include <linux/mm.h>
-#include <linux/pm_runtime.h>
 #include <linux/slab.h>
 
 #include <drm/drm_drv.h>
@@ -20,6 +19,7 @@
 #include "rknpu_gem.h"
 #include "rknpu_job.h"
 #include "rknpu_mmu.h"
+#include "rknpu_power.h"
 #include "rknpu_regs.h"
 #include "rknpu_soc.h"
 
@@ -57,10 +57,8 @@ static void job_free(struct rknpu_job *job)
 	if (job->visit.domain)
 		rknpu_domain_leave(&job->visit);
 	rknpu_bo_put(job->tasks);
-	if (job->powered) {
-		pm_runtime_mark_last_busy(rknpu->pm_dev);
-		pm_runtime_put_autosuspend(rknpu->pm_dev);
-	}
+	if (job->powered)
+		rknpu_power_put(rknpu);
 	kmem_cache_free(rknpu_job_cache, job);
 	if (atomic_dec_and_test(&rknpu->jobs) && READ_ONCE(rknpu->stopping))
 		wake_up(&rknpu->idle);
@@ -300,7 +298,7 @@ struct rknpu_job *rknpu_job_create(struct rknpu_file *file, const struct rknpu_j
 	rknpu_domain_enter(domain, &job->visit);
 	rknpu_domain_put(domain);
 
-	ret = pm_runtime_resume_and_get(rknpu->pm_dev);
+	ret = rknpu_power_get(rknpu);
 	if (ret)
 		goto err_put;
 	job->powered = true;

@@ -80,7 +80,7 @@ struct rknpu_job {
 	u32 base;
 	/** @timeout: in nanoseconds */
 	u64 timeout;
-	/** @powered: holds a runtime PM reference */
+	/** @powered: holds power */
 	bool powered;
 	/** @fence: signalled at the end, with a reference; NULL if nobody asked for one */
 	struct dma_fence *fence;

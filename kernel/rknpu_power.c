@@ -1,0 +1,102 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * DOC: Power for jobs
+ *
+ * Jobs come one after the other, and to ask runtime PM for each of them would cost more than to
+ * start it. So the device keeps a reference of its own from the first job on, and gives it back
+ * when no job has come for a while. Runtime PM's own delay runs from then on.
+ */
+#include <linux/pm_runtime.h>
+
+#include "rknpu_device.h"
+#include "rknpu_power.h"
+
+/* How often to look whether jobs still come */
+#define RKNPU_POWER_KEEP_MS 100
+
+static void keep_on(struct rknpu_power *power)
+{
+	queue_delayed_work(system_power_efficient_wq, &power->keep_work,
+			   msecs_to_jiffies(RKNPU_POWER_KEEP_MS));
+}
+
+/* Gives the device's reference back, unless jobs have power. */
+static bool give_back(struct rknpu_device *rknpu)
+{
+	if (atomic_cmpxchg(&rknpu->power.users, 1, 0) != 1)
+		return false;
+	pm_runtime_mark_last_busy(rknpu->pm_dev);
+	pm_runtime_put_autosuspend(rknpu->pm_dev);
+	return true;
+}
+
+static void rknpu_keep_work(struct work_struct *work)
+{
+	struct rknpu_device *rknpu =
+		container_of(to_delayed_work(work), struct rknpu_device, power.keep_work);
+	struct rknpu_power *power = &rknpu->power;
+
+	if (xchg(&power->used, false) || !give_back(rknpu))
+		keep_on(power);
+}
+
+/**
+ * rknpu_power_init() - get ready
+ * @rknpu: the device
+ */
+void rknpu_power_init(struct rknpu_device *rknpu)
+{
+	mutex_init(&rknpu->power.lock);
+	INIT_DELAYED_WORK(&rknpu->power.keep_work, rknpu_keep_work);
+}
+
+/**
+ * rknpu_power_fini() - keep power no longer
+ * @rknpu: the device, without jobs for good
+ */
+void rknpu_power_fini(struct rknpu_device *rknpu)
+{
+	cancel_delayed_work_sync(&rknpu->power.keep_work);
+	give_back(rknpu);
+	mutex_destroy(&rknpu->power.lock);
+}
+
+/**
+ * rknpu_power_get() - keep the NPU powered from now on
+ * @rknpu: the device
+ *
+ * Context: may sleep.
+ * Return: 0, or a negative errno when power can't be had.
+ */
+int rknpu_power_get(struct rknpu_device *rknpu)
+{
+	struct rknpu_power *power = &rknpu->power;
+	int ret;
+
+	if (atomic_inc_not_zero(&power->users))
+		return 0;
+
+	guard(mutex)(&power->lock);
+	if (atomic_inc_not_zero(&power->users))
+		return 0;
+	ret = pm_runtime_resume_and_get(rknpu->pm_dev);
+	if (ret)
+		return ret;
+	atomic_set(&power->users, 2);
+	keep_on(power);
+	return 0;
+}
+
+/**
+ * rknpu_power_put() - undo rknpu_power_get()
+ * @rknpu: the device
+ *
+ * Context: any.
+ */
+void rknpu_power_put(struct rknpu_device *rknpu)
+{
+	WRITE_ONCE(rknpu->power.used, true);
+	/* Before the last user is seen to be gone. */
+	smp_mb__before_atomic();
+	atomic_dec(&rknpu->power.users);
+}
