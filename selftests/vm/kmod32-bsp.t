@@ -4,5 +4,5 @@
 # than 32 bits, jobs with their results.
 . "$(dirname "$0")/lib.sh"
 
-guest_tests "--dt bsp --timeout 900" /usr/libexec/rknpu/kmod32 uapi_identity uapi_mem uapi_query uapi_token uapi_prime \
-	uapi_domain uapi_sram submit_basic submit_bad submit_fence isolation runtime_replay
+guest_tests "--dt bsp --timeout 900" /usr/libexec/rknpu/kmod32 dmabuf_import isolation runtime_replay submit_bad \
+	submit_basic submit_fence uapi_domain uapi_dumb uapi_identity uapi_mem uapi_prime uapi_query uapi_sram uapi_token
