@@ -245,7 +245,7 @@ static int ranges_init(struct rknpu_job *job, const struct rknpu_job_desc *desc)
  * @desc: the request; the reference of its task array is passed on, whatever comes of it
  *
  * Return: the job, powered and ready to be queued, or an ERR_PTR; see &struct rknpu_submit for the
- * errors.
+ * errors. -ENODEV when the device is going.
  */
 struct rknpu_job *rknpu_job_create(struct rknpu_file *file, const struct rknpu_job_desc *desc)
 {
@@ -263,6 +263,8 @@ struct rknpu_job *rknpu_job_create(struct rknpu_file *file, const struct rknpu_j
 	kref_init(&job->ref);
 	drm_dev_get(&rknpu->drm);
 	atomic_inc(&rknpu->jobs);
+	/* Either rknpu_sched_stop() sees the job and waits for it, or it is seen here. */
+	smp_mb__after_atomic();
 	job->rknpu = rknpu;
 	job->tasks = desc->tasks;
 	init_completion(&job->done);
@@ -279,6 +281,10 @@ struct rknpu_job *rknpu_job_create(struct rknpu_file *file, const struct rknpu_j
 		job->control |= RKNPU_PC_TASK_CONTROL_PINGPONG;
 	job->control <<= rknpu->soc->task_number_bits;
 
+	if (READ_ONCE(rknpu->stopping)) {
+		ret = -ENODEV;
+		goto err_put;
+	}
 	if (!rknpu_domain_id_valid(rknpu, desc->domain_id)) {
 		ret = -EINVAL;
 		goto err_put;

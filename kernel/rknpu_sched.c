@@ -591,6 +591,8 @@ void rknpu_sched_stop(struct rknpu_device *rknpu)
 
 	disarm_all(&waited);
 	wait_event(rknpu->idle, quiet(rknpu));
+	/* Pairs with the barrier in rknpu_job_create(): later ones don't come. */
+	smp_mb();
 	/* Jobs hold power; who waited for one is awake now and gives it back. */
 	wait_event(rknpu->idle, !atomic_read(&rknpu->jobs));
 	drain_workqueue(rknpu->wq);
