@@ -125,7 +125,7 @@ struct rknpu_space *rknpu_space_get_current(struct rknpu_device *rknpu)
 	guard(mutex)(&rknpu->spaces_lock);
 
 	list_for_each_entry(space, &rknpu->spaces, node) {
-		if (space->pid == pid) {
+		if (space->pid == pid && space->exec_id == current->self_exec_id) {
 			kref_get(&space->ref);
 			return space;
 		}
@@ -137,6 +137,7 @@ struct rknpu_space *rknpu_space_get_current(struct rknpu_device *rknpu)
 	kref_init(&space->ref);
 	space->rknpu = rknpu;
 	space->pid = get_pid(pid);
+	space->exec_id = current->self_exec_id;
 	mutex_init(&space->lock);
 	list_add(&space->node, &rknpu->spaces);
 	return space;

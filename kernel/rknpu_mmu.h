@@ -71,6 +71,11 @@ struct rknpu_space {
 	struct list_head node;
 	/** @pid: the process, with a reference, so that its number is not used again */
 	struct pid *pid;
+	/**
+	 * @exec_id: which of the programs that the process has executed: files of an earlier one
+	 * may be in the hands of its children
+	 */
+	u64 exec_id;
 	/** @lock: protects @domain and @current_id */
 	struct mutex lock;
 	/** @domain: created on first use */
