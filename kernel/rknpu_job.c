@@ -44,6 +44,21 @@ void rknpu_job_cache_destroy(void)
 	kmem_cache_destroy(rknpu_job_cache);
 }
 
+/*
+ * Gives back what job_free() may have to sleep for, if it need not: it does where the job has the
+ * last reference of something, and nobody knows what happens when a foreign fence goes.
+ */
+static bool give_back_atomic(struct rknpu_job *job)
+{
+	if (job->num_deps || !rknpu_domain_try_leave(&job->visit))
+		return false;
+	if (!refcount_dec_not_one(&job->tasks->base.refcount.refcount))
+		return false;
+	job->tasks = NULL;
+	return true;
+}
+
+/* Sleeps, unless give_back_atomic() has done its work. */
 static void job_free(struct rknpu_job *job)
 {
 	struct rknpu_device *rknpu = job->rknpu;
@@ -56,7 +71,8 @@ static void job_free(struct rknpu_job *job)
 	dma_fence_put(job->fence);
 	if (job->visit.domain)
 		rknpu_domain_leave(&job->visit);
-	rknpu_bo_put(job->tasks);
+	if (job->tasks)
+		rknpu_bo_put(job->tasks);
 	if (job->powered)
 		rknpu_power_put(rknpu);
 	kmem_cache_free(rknpu_job_cache, job);
@@ -85,7 +101,9 @@ static void job_release_atomic(struct kref *ref)
 {
 	struct rknpu_job *job = container_of(ref, struct rknpu_job, ref);
 
-	if (llist_add(&job->reap, &job->rknpu->reap))
+	if (give_back_atomic(job))
+		job_free(job);
+	else if (llist_add(&job->reap, &job->rknpu->reap))
 		queue_work(job->rknpu->wq, &job->rknpu->reap_work);
 }
 
@@ -99,7 +117,7 @@ void rknpu_job_put_atomic(struct rknpu_job *job)
 }
 
 /**
- * rknpu_job_reap() - free jobs whose last reference was dropped by rknpu_job_put_atomic()
+ * rknpu_job_reap() - free jobs that rknpu_job_put_atomic() could not free
  * @work: &rknpu_device.reap_work
  */
 void rknpu_job_reap(struct work_struct *work)

@@ -318,7 +318,7 @@ static struct rknpu_mapping *pop_zombie(struct rknpu_domain *domain)
 	struct rknpu_mapping *mapping;
 	struct rknpu_visit *oldest;
 
-	guard(spinlock)(&domain->visit_lock);
+	guard(spinlock_irqsave)(&domain->visit_lock);
 
 	mapping = list_first_entry_or_null(&domain->zombies, struct rknpu_mapping, node);
 	oldest = list_first_entry_or_null(&domain->visits, struct rknpu_visit, node);
@@ -338,7 +338,7 @@ void rknpu_domain_enter(struct rknpu_domain *domain, struct rknpu_visit *visit)
 	kref_get(&domain->ref);
 	visit->domain = domain;
 
-	guard(spinlock)(&domain->visit_lock);
+	guard(spinlock_irqsave)(&domain->visit_lock);
 	visit->number = ++domain->last_visit;
 	list_add_tail(&visit->node, &domain->visits);
 }
@@ -354,8 +354,8 @@ void rknpu_domain_leave(struct rknpu_visit *visit)
 	struct rknpu_domain *domain = visit->domain;
 	struct rknpu_mapping *mapping;
 
-	scoped_guard(spinlock, &domain->visit_lock)
-		list_del(&visit->node);
+	scoped_guard(spinlock_irqsave, &domain->visit_lock)
+		list_del_init(&visit->node);
 
 	/* Zombies may have the last references of anything but the domain. */
 	while ((mapping = pop_zombie(domain))) {
@@ -368,12 +368,33 @@ void rknpu_domain_leave(struct rknpu_visit *visit)
 	rknpu_domain_put(domain);
 }
 
+/**
+ * rknpu_domain_try_leave() - the same where sleeping is not allowed
+ * @visit: what rknpu_domain_enter() filled in
+ *
+ * Return: true when done; false when rknpu_domain_leave() is needed, as something has to be freed.
+ */
+bool rknpu_domain_try_leave(struct rknpu_visit *visit)
+{
+	struct rknpu_domain *domain = visit->domain;
+
+	scoped_guard(spinlock_irqsave, &domain->visit_lock) {
+		if (!list_empty(&domain->zombies))
+			return false;
+		list_del_init(&visit->node);
+	}
+	if (!refcount_dec_not_one(&domain->ref.refcount))
+		return false;
+	visit->domain = NULL;
+	return true;
+}
+
 /* Makes the mapping a zombie if a job may use it; else returns false. */
 static bool leave_to_jobs(struct rknpu_mapping *mapping)
 {
 	struct rknpu_domain *domain = mapping->domain;
 
-	guard(spinlock)(&domain->visit_lock);
+	guard(spinlock_irqsave)(&domain->visit_lock);
 
 	if (list_empty(&domain->visits))
 		return false;

@@ -117,6 +117,7 @@ struct rknpu_domain *rknpu_space_get_domain(struct rknpu_space *space, unsigned 
 void rknpu_domain_put(struct rknpu_domain *domain);
 void rknpu_domain_enter(struct rknpu_domain *domain, struct rknpu_visit *visit);
 void rknpu_domain_leave(struct rknpu_visit *visit);
+bool rknpu_domain_try_leave(struct rknpu_visit *visit);
 
 int rknpu_mapping_map(struct rknpu_mapping *mapping, struct rknpu_domain *domain);
 void rknpu_mapping_release(struct rknpu_mapping *mapping);
