@@ -156,8 +156,8 @@ static void wake_if_awaited(struct rknpu_device *rknpu)
 		wake_up(&rknpu->idle);
 }
 
-/* A core is done with its part of a job. */
-static void leave_core(struct rknpu_core *core, u64 now)
+/* A core is done with its part of a job and free for the next one. */
+static struct rknpu_job *release_core(struct rknpu_core *core, u64 now)
 {
 	struct rknpu_device *rknpu = core->rknpu;
 	struct rknpu_job *job = core->job;
@@ -166,10 +166,16 @@ static void leave_core(struct rknpu_core *core, u64 now)
 	rknpu_load_set(&core->load, now, false);
 	rknpu_dispatch_release(&rknpu->dispatch, core->index);
 	job->running &= ~BIT(core->index);
-	if (!job->running) {
+	if (!job->running)
 		job->ended_ns = now;
+	return job;
+}
+
+/* Behind release_core(): ends the job if that was the last of its cores. */
+static void leave_job(struct rknpu_job *job)
+{
+	if (!job->running)
 		rknpu_sched_job_end(job);
-	}
 	rknpu_job_put_atomic(job);
 }
 
@@ -195,8 +201,10 @@ void rknpu_sched_chunk_done(struct rknpu_core *core, u32 status)
 		job->int_status = status;
 		job->last_task = range->first + range->number - 1;
 	}
-	leave_core(core, ktime_get_ns());
+	/* The core has its next job before this one is looked after. */
+	release_core(core, ktime_get_ns());
 	rknpu_sched_run(rknpu);
+	leave_job(job);
 	wake_if_awaited(rknpu);
 }
 
@@ -290,7 +298,7 @@ static void fail_switching(struct rknpu_device *rknpu, u8 cores, int error)
 	}
 	for (i = 0; i < rknpu->num_cores; i++)
 		if (cores & BIT(i))
-			leave_core(&rknpu->cores[i], now);
+			leave_job(release_core(&rknpu->cores[i], now));
 }
 
 /* The next job that waits for its address space, with a reference */
