@@ -12,6 +12,7 @@
 
 #include "rknpu_debugfs.h"
 #include "rknpu_device.h"
+#include "rknpu_fault.h"
 #include "rknpu_sched.h"
 
 static int version_show(struct seq_file *m, void *unused)
@@ -117,6 +118,7 @@ void rknpu_debugfs_init(struct rknpu_device *rknpu)
 	debugfs_create_file("load", 0444, rknpu->debugfs, rknpu, &load_fops);
 	debugfs_create_file("clients", 0444, rknpu->debugfs, rknpu, &clients_fops);
 	debugfs_create_file("mm", 0444, rknpu->debugfs, rknpu, &mm_fops);
+	rknpu_fault_debugfs_init(rknpu->debugfs);
 }
 
 /**

@@ -18,6 +18,7 @@
 
 #include "rknpu_compat.h"
 #include "rknpu_device.h"
+#include "rknpu_fault.h"
 #include "rknpu_gem.h"
 #include "rknpu_mmu.h"
 #include "rknpu_sched.h"
@@ -184,6 +185,8 @@ static int map_run(struct rknpu_mapping *mapping, struct rknpu_domain *domain, u
 {
 	int ret;
 
+	if (rknpu_fault_iommu_map(len))
+		return -ENOMEM;
 	ret = iommu_map(domain->iommu, mapping->mm_node.start + *mapped, phys, len,
 			IOMMU_READ | IOMMU_WRITE, GFP_KERNEL);
 	if (!ret)

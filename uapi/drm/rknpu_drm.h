@@ -141,8 +141,9 @@ enum rknpu_job_mode {
  *
  * A handle that names nothing in this file counts as 0, as it always did.
  *
- * Errors: -EINVAL size 0 or unknown domain, -ENOMEM no memory, -EFAULT no room left in the NPU
- * address space.
+ * Errors: -EINVAL size 0, beyond 4 GiB less a page, or unknown domain; -EDQUOT quota exceeded;
+ * -ENOMEM no memory; -EFAULT no room left in the NPU address space; -ENOENT another thread gave the
+ * handle up meanwhile.
  */
 struct rknpu_mem_create {
 	/** @handle: in/out, GEM handle */
