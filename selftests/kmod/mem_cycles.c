@@ -21,7 +21,7 @@
 /* What the debug kernel does per call makes it some thirty times slower. */
 static unsigned int scaled(unsigned int count)
 {
-	return npu_debug_kernel() ? count / 50 : count;
+	return npu_kernel_is_slow() ? count / 50 : count;
 }
 
 /*
@@ -30,7 +30,7 @@ static unsigned int scaled(unsigned int count)
  */
 static bool memory_is_flat(long before, unsigned int count)
 {
-	return npu_debug_kernel() || npu_used_memory() < before + count * 10 / KIB + 512;
+	return npu_kernel_is_slow() || npu_used_memory() < before + count * 10 / KIB + 512;
 }
 
 FIXTURE(cycles)

@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include "npu_client.h"
+#include "npu_dmabuf.h"
 #include "npu_usage.h"
 
 #define CLIENTS "/sys/kernel/debug/rknpu/clients"
@@ -74,21 +75,6 @@ void npu_usage_text(char *text, size_t len)
 	text[got] = '\0';
 }
 
-long npu_dmabufs(void)
-{
-	FILE *f = fopen("/sys/kernel/debug/dma_buf/bufinfo", "r");
-	char line[256];
-	long count = -1;
-
-	while (f && fgets(line, sizeof(line), f)) {
-		if (sscanf(line, "Total %ld objects", &count) == 1)
-			break;
-	}
-	if (f)
-		fclose(f);
-	return count;
-}
-
 unsigned int npu_sram_free(int fd)
 {
 	__u32 value = 0;
@@ -97,17 +83,12 @@ unsigned int npu_sram_free(int fd)
 	return value;
 }
 
-bool npu_debug_kernel(void)
-{
-	return !access("/sys/kernel/debug/kmemleak", F_OK);
-}
-
 struct npu_state npu_state(int fd)
 {
 	return (struct npu_state) {
 		.own = npu_usage_of(getpid()),
 		.total = npu_usage_total(),
-		.dmabufs = npu_dmabufs(),
+		.dmabufs = npu_dmabuf_count(),
 		.sram_free = npu_sram_free(fd),
 	};
 }
@@ -120,7 +101,7 @@ static void print_usage(const char *who, struct npu_usage u)
 
 static void print_state(const char *when, const struct npu_state *s)
 {
-	printf("# %s: %ld dma-bufs, %u bytes of SRAM free\n", when, s->dmabufs, s->sram_free);
+	printf("# %s: %d dma-bufs, %u bytes of SRAM free\n", when, s->dmabufs, s->sram_free);
 	print_usage("own", s->own);
 	print_usage("total", s->total);
 }

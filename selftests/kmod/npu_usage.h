@@ -21,17 +21,13 @@ void npu_usage_line(char line[80], pid_t pid, struct npu_usage usage);
 /* The whole text of "clients". */
 void npu_usage_text(char *text, size_t len);
 
-/* Buffers of the whole kernel that are shared or could be (dma-bufs), or -1. */
-long npu_dmabufs(void);
 /* Bytes of SRAM that are free, as the driver tells. */
 unsigned int npu_sram_free(int fd);
-/* A kernel that looks for defects, and is an order of magnitude slower for it. */
-bool npu_debug_kernel(void);
 
 /* Sum of counters that must be the same before and after. Compare with npu_state_equal(). */
 struct npu_state {
 	struct npu_usage own, total;
-	long dmabufs;
+	int dmabufs;
 	unsigned int sram_free;
 };
 
