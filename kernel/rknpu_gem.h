@@ -2,9 +2,11 @@
 #ifndef _RKNPU_GEM_H_
 #define _RKNPU_GEM_H_
 
+#include <linux/mm.h>
 #include <linux/mutex.h>
 
 #include <drm/drm_gem.h>
+#include <drm/rknpu_drm.h>
 
 #include "rknpu_memory.h"
 
@@ -64,6 +66,20 @@ static inline struct rknpu_bo *to_rknpu_bo(struct drm_gem_object *obj)
 static inline void rknpu_bo_put(struct rknpu_bo *bo)
 {
 	drm_gem_object_put(&bo->base);
+}
+
+/*
+ * Where the CPU finds a range of own memory of a buffer, if that is as simple as in one page of
+ * memory that user space has mapped cached as well; else NULL, and rknpu_bo_copy() is needed.
+ */
+static inline void *rknpu_bo_address(const struct rknpu_bo *bo, u64 offset, size_t len)
+{
+	size_t in_page = offset_in_page(offset);
+
+	if (!(bo->flags & RKNPU_MEM_CACHEABLE) || !bo->mem.pages || offset < bo->sram_size ||
+	    in_page + len > PAGE_SIZE || PageHighMem(bo->mem.pages[offset >> PAGE_SHIFT]))
+		return NULL;
+	return page_address(bo->mem.pages[offset >> PAGE_SHIFT]) + in_page;
 }
 
 struct rknpu_bo *rknpu_bo_alloc(struct rknpu_device *rknpu);

@@ -11,7 +11,6 @@
 #include <linux/mm.h>
 #include <linux/slab.h>
 
-#include <drm/drm_drv.h>
 #include <drm/rknpu_drm.h>
 
 #include "rknpu_device.h"
@@ -65,7 +64,7 @@ static void job_free(struct rknpu_job *job)
 	unsigned int i;
 
 	for (i = 0; i < ARRAY_SIZE(job->range); i++)
-		if (job->range[i].chunks != &job->range[i].single)
+		if (job->range[i].num_chunks > 1)
 			kvfree(job->range[i].chunks);
 	rknpu_deps_put(job);
 	dma_fence_put(job->fence);
@@ -76,9 +75,12 @@ static void job_free(struct rknpu_job *job)
 	if (job->powered)
 		rknpu_power_put(rknpu);
 	kmem_cache_free(rknpu_job_cache, job);
+	/*
+	 * From here on rknpu_sched_stop() may go on. The device stays for as long as a file, the
+	 * interrupt handler or the work queue, one of which we come from.
+	 */
 	if (atomic_dec_and_test(&rknpu->jobs) && READ_ONCE(rknpu->stopping))
 		wake_up(&rknpu->idle);
-	drm_dev_put(&rknpu->drm);
 }
 
 static void job_release(struct kref *ref)
@@ -129,10 +131,18 @@ void rknpu_job_reap(struct work_struct *work)
 		job_free(job);
 }
 
+/* Reads what steers the hardware, each word once: user space may write at the same time. */
 static int read_task(struct rknpu_job *job, u32 index, struct rknpu_task *task)
 {
-	return rknpu_bo_copy(job->rknpu, job->tasks, (u64)index * sizeof(*task), task,
-			     sizeof(*task), false);
+	u64 offset = (u64)index * sizeof(*task);
+	const struct rknpu_task *direct = rknpu_bo_address(job->tasks, offset, sizeof(*task));
+
+	if (!direct)
+		return rknpu_bo_copy(job->rknpu, job->tasks, offset, task, sizeof(*task), false);
+	task->int_mask = READ_ONCE(direct->int_mask);
+	task->regcfg_amount = READ_ONCE(direct->regcfg_amount);
+	task->regcmd_addr = READ_ONCE(direct->regcmd_addr);
+	return 0;
 }
 
 /* An interrupt mask that can end a task: whole pairs of done events, at least one. */
@@ -189,7 +199,8 @@ static int range_init(struct rknpu_job *job, struct rknpu_range *range, u32 firs
 
 	range->first = first;
 	range->number = number;
-	range->num_chunks = DIV_ROUND_UP(number, max);
+	range->num_chunks = number <= max ? 1 : DIV_ROUND_UP(number, max);
+	range->chunks = &range->single;
 	if (range->num_chunks > 1) {
 		range->chunks = kvmalloc_array(range->num_chunks, sizeof(*range->chunks),
 					       GFP_KERNEL);
@@ -270,7 +281,6 @@ struct rknpu_job *rknpu_job_create(struct rknpu_file *file, const struct rknpu_j
 	struct rknpu_device *rknpu = file->rknpu;
 	struct rknpu_domain *domain;
 	struct rknpu_job *job;
-	unsigned int i;
 	int ret;
 
 	job = kmem_cache_zalloc(rknpu_job_cache, GFP_KERNEL);
@@ -279,7 +289,6 @@ struct rknpu_job *rknpu_job_create(struct rknpu_file *file, const struct rknpu_j
 		return ERR_PTR(-ENOMEM);
 	}
 	kref_init(&job->ref);
-	drm_dev_get(&rknpu->drm);
 	atomic_inc(&rknpu->jobs);
 	/* Either rknpu_sched_stop() sees the job and waits for it, or it is seen here. */
 	smp_mb__after_atomic();
@@ -290,8 +299,6 @@ struct rknpu_job *rknpu_job_create(struct rknpu_file *file, const struct rknpu_j
 	INIT_LIST_HEAD(&job->wait_node);
 	INIT_LIST_HEAD(&job->file_node);
 	INIT_LIST_HEAD(&job->sched.node);
-	for (i = 0; i < ARRAY_SIZE(job->range); i++)
-		job->range[i].chunks = &job->range[i].single;
 	job->timeout = desc->timeout;
 	job->base = desc->base;
 	job->control = RKNPU_PC_TASK_CONTROL_MODE;
@@ -320,7 +327,6 @@ struct rknpu_job *rknpu_job_create(struct rknpu_file *file, const struct rknpu_j
 	/* Without an IOMMU all jobs see the same. */
 	job->sched.space = rknpu->iommu ? (void *)domain : rknpu;
 	rknpu_domain_enter(domain, &job->visit);
-	rknpu_domain_put(domain);
 
 	ret = rknpu_power_get(rknpu);
 	if (ret)
@@ -342,12 +348,17 @@ void rknpu_job_report(struct rknpu_job *job, struct rknpu_submit *args)
 {
 	u64 offset = (u64)job->last_task * sizeof(struct rknpu_task) +
 		     offsetof(struct rknpu_task, int_status);
+	u32 *int_status;
 
 	args->task_counter = job->error ? job->finished : args->task_number;
 	if (!job->started_ns)
 		return;
 	args->core_mask = job->sched.mask;
 	args->hw_elapse_time = job->ended_ns - job->started_ns;
-	rknpu_bo_copy(job->rknpu, job->tasks, offset, &job->int_status, sizeof(job->int_status),
-		      true);
+	int_status = rknpu_bo_address(job->tasks, offset, sizeof(*int_status));
+	if (int_status)
+		WRITE_ONCE(*int_status, job->int_status);
+	else
+		rknpu_bo_copy(job->rknpu, job->tasks, offset, &job->int_status,
+			      sizeof(job->int_status), true);
 }

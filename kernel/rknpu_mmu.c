@@ -333,12 +333,11 @@ static struct rknpu_mapping *pop_zombie(struct rknpu_domain *domain)
 
 /**
  * rknpu_domain_enter() - a job will use the domain
- * @domain: the domain
- * @visit: all zero, filled in; holds the domain
+ * @domain: the domain; its reference goes over to the visit
+ * @visit: all zero, filled in
  */
 void rknpu_domain_enter(struct rknpu_domain *domain, struct rknpu_visit *visit)
 {
-	kref_get(&domain->ref);
 	visit->domain = domain;
 
 	guard(spinlock_irqsave)(&domain->visit_lock);

@@ -20,18 +20,25 @@
 #include "rknpu_soc.h"
 #include "rknpu_submit.h"
 
-/* Where SUBMIT has the range of a core. */
-static struct rknpu_subcore_task vendor_range(const struct rknpu_device *rknpu,
-					      const struct rknpu_submit *args, unsigned int core)
+/* Where SUBMIT has the ranges of the cores. */
+static void vendor_ranges(const struct rknpu_device *rknpu, const struct rknpu_submit *args,
+			  struct rknpu_subcore_task *range)
 {
-	if (rknpu->soc->num_cores == 1)
-		return (struct rknpu_subcore_task) { args->task_start, args->task_number };
-	return args->subcore_task[hweight32(args->core_mask) == 3 ? 2 + core : core];
+	const u32 all = RKNPU_CORE0_MASK | RKNPU_CORE1_MASK | RKNPU_CORE2_MASK;
+	unsigned int first = args->core_mask == all ? 2 : 0;
+	unsigned int i;
+
+	if (rknpu->soc->num_cores == 1) {
+		range[0].task_start = args->task_start;
+		range[0].task_number = args->task_number;
+		return;
+	}
+	for (i = 0; i < RKNPU_DISPATCH_MAX_CORES; i++)
+		range[i] = args->subcore_task[first + i];
 }
 
 static struct rknpu_job *job_from_vendor(struct rknpu_file *file, const struct rknpu_submit *args)
 {
-	struct rknpu_device *rknpu = file->rknpu;
 	struct rknpu_job_desc desc = {
 		.core_mask = args->core_mask,
 		.domain_id = args->iommu_domain_id,
@@ -40,12 +47,10 @@ static struct rknpu_job *job_from_vendor(struct rknpu_file *file, const struct r
 		.timeout = (u64)args->timeout * NSEC_PER_MSEC,
 		.pingpong = args->flags & RKNPU_JOB_PINGPONG,
 	};
-	unsigned int i;
 
 	if (!(args->flags & RKNPU_JOB_PC) || !args->task_number)
 		return ERR_PTR(-EINVAL);
-	for (i = 0; i < rknpu->num_cores; i++)
-		desc.range[i] = vendor_range(rknpu, args, i);
+	vendor_ranges(file->rknpu, args, desc.range);
 	desc.tasks = rknpu_bo_by_token(file, args->task_obj_addr);
 	if (!desc.tasks)
 		return ERR_PTR(-EINVAL);
