@@ -80,27 +80,30 @@ vm: vnpu ## Prepare the virtual machine: QEMU with the virtual board, kernel, mo
 	$(call say,Virtual machine)
 	tools/vm/prepare
 
-.PHONY: guest
+# install_module(options of tools/vm/kernel/build): the module for this kernel of the guest, into build/guest
+install_module = kdir=$$(tools/vm/kernel/build $(1) | tail -n 1) && $(MAKE) module module-install \
+	KDIR="$$kdir" $(GUEST) INSTALL_MOD_PATH='$(CURDIR)/build/guest' DEPMOD=true
+
+.PHONY: guest guest-debug
 guest: aarch64 armhf ## Build what the VM boots with into build/guest: module, HAL, tests, demo
 	rm -rf build/guest
 	DESTDIR=build/guest cmake --install build/aarch64 >build/aarch64/install.log
 	DESTDIR=build/guest cmake --install build/armhf >build/armhf/install.log
-	kdir=$$(tools/vm/kernel/build | tail -n 1) && $(MAKE) module module-install \
-		KDIR="$$kdir" $(GUEST) INSTALL_MOD_PATH='$(CURDIR)/build/guest' DEPMOD=true
+	$(call install_module)
+guest-debug: guest ## The same, with the module for the kernel that checks itself as well
+	$(call install_module,--config debug)
 
 ## Checks --------------------------------------------------------------------------------------------------------------
 
-.PHONY: check
-check: setup check-host check-vm ## Run all tests: on this machine, then in the VM
-
-.PHONY: check-host
+.PHONY: check check-host check-vm check-debug
+check: setup release asan vm guest ## Run all tests: on this machine, then in the VM
+	selftests/runner/run host vm
 check-host: release asan ## Run the tests that need no VM, optimised and with sanitizers
-	ctest --test-dir build/release --output-on-failure --parallel $(JOBS)
-	ctest --test-dir build/asan --output-on-failure --parallel $(JOBS)
-
-.PHONY: check-vm
+	selftests/runner/run host
 check-vm: vm guest ## Run the tests in the VM
-	prove --timer --exec selftests/vm/logged selftests/vm/*.t
+	selftests/runner/run vm
+check-debug: vm guest-debug ## Run the driver's tests on a kernel that checks itself: memory, locks, leaks, DMA; slow
+	selftests/runner/run debug
 
 .PHONY: conformance
 conformance: build/release/build.ninja ## Compare the virtual NPU with plain references; CASES= of each function, SEED=

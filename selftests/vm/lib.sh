@@ -2,14 +2,18 @@
 # shellcheck shell=bash
 #
 # Sourced by the test scripts of this folder, which `prove` runs on the host: each boots the virtual machine once and
-# prints one TAP stream.
+# prints one TAP stream. The kernel is that of the configuration $RKNPU_VM_CONFIG (see docs/vm.md).
 set -uo pipefail
 here=$(dirname "$(readlink -f "${BASH_SOURCE[0]}")")
 repo=$here/../..
+config=${RKNPU_VM_CONFIG:-guest}
 
 # What a program must not leave in the kernel's log, while it runs in the guest. The runner looks through the whole log
 # once more at the end.
 complaints='WARNING:|BUG:|Oops|Call trace:|cut here|INFO: task|nobody cared|Disabling IRQ|possible .* detected'
+
+# Why a test may be skipped, see merge-tap.awk. A script whose machine lacks something says so before its tests.
+reasons=
 
 # kmod_programs: names of the driver's test programs, from their sources: one that wasn't built must not go unnoticed.
 kmod_programs() {
@@ -31,15 +35,25 @@ guest_script() {
 }
 
 # tap "EXPECTED PROGRAMS" RUN-ARGUMENT...: runs tools/vm/run, whose command frames its programs as guest-run does. The
-# guest's kernel log stays in build/check-vm/.
+# guest's kernel log stays beside the results.
 tap() {
-	local expected=$1 status
+	local expected=$1 status folder=$repo/build/check/$config options=(--config "$config")
 	shift
 	status=$(mktemp)
-	mkdir -p "$repo/build/check-vm"
+	mkdir -p "$folder"
+	options+=(--log "$folder/$(basename "$0" .t).kernel")
+	# The scripts' limits are those of the ordinary kernel.
+	while [ "$1" != -- ]; do
+		if [ "$1" = --timeout ] && [ "$config" = debug ]; then
+			options+=("$1" $(($2 * 5)))
+		else
+			options+=("$1" "$2")
+		fi
+		shift 2
+	done
 	{
-		"$repo/tools/vm/run" --log "$repo/build/check-vm/$(basename "$0" .t).kernel" "$@"
+		"$repo/tools/vm/run" "${options[@]}" "$@"
 		echo $? >"$status"
-	} | awk -v expected="$expected" -v status_file="$status" -f "$here/merge-tap.awk"
+	} | awk -v expected="$expected" -v reasons="$reasons" -v status_file="$status" -f "$here/merge-tap.awk"
 	rm -f "$status"
 }
