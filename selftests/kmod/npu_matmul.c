@@ -50,6 +50,12 @@ static __u64 target(__u16 reg)
 		return 0x0201; /* CNA */
 	case 3:
 		return 0x0801; /* CORE */
+	case 5:
+		return 0x2001; /* DPU_RDMA */
+	case 6:
+		return 0x4001; /* PPU */
+	case 7:
+		return 0x8001; /* PPU_RDMA */
 	default:
 		return 0x1001; /* DPU */
 	}
