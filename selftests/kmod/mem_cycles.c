@@ -15,7 +15,7 @@
 #include "npu_proc.h"
 #include "npu_usage.h"
 
-#define KIB 1024U
+#define KIB 1024
 #define PAGE (4 * KIB)
 
 /* What the debug kernel does per call makes it some thirty times slower. */
@@ -28,7 +28,7 @@ static unsigned int scaled(unsigned int count)
  * No more than ten bytes a cycle: the smallest thing that could be lost is larger. The debug kernel
  * keeps freed memory and the history of all memory, but it finds what is lost by itself (kmemleak).
  */
-static bool memory_is_flat(long before, unsigned int count)
+static bool memory_is_flat(long before, long count)
 {
 	return npu_kernel_is_slow() || npu_used_memory() < before + count * 10 / KIB + 512;
 }

@@ -19,7 +19,7 @@
 
 #define PAGE 4096U
 #define DEBUGFS "/sys/kernel/debug/"
-#define FAIL_IOMMU_MAP FAIL_IOMMU_MAP ""
+#define FAIL_IOMMU_MAP DEBUGFS "rknpu/fail_iommu_map/"
 #define MAX_PLACES 2000
 
 static int write_text(const char *path, const char *text)
