@@ -98,6 +98,11 @@ bool npu_tree_has_iommu(void)
 	return !access(TREE_NPU "iommus", F_OK);
 }
 
+bool npu_tree_has_supply(void)
+{
+	return !access(TREE_NPU "rknpu-supply", F_OK) || !access(TREE_NPU "npu-supply", F_OK);
+}
+
 bool npu_tree_has_sram(void)
 {
 	/* Nodes without a status are in use. */

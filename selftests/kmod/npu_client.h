@@ -47,6 +47,7 @@ bool npu_has_iommu(int fd);
 int npu_bad_access(int fd);
 /* What the device tree says, to compare the driver's word with. */
 bool npu_tree_has_iommu(void);
+bool npu_tree_has_supply(void);
 bool npu_tree_has_sram(void);
 
 /* dma-buf file descriptor of a buffer, and handle of a dma-buf in a file. */
