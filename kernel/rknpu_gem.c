@@ -458,9 +458,10 @@ int rknpu_gem_create(struct rknpu_file *file, struct rknpu_mem_create *args)
 	ret = drm_gem_handle_create(file->drm_file, &bo->base, &args->handle);
 	if (!ret) {
 		ret = bo_get_iova(file, bo, args->iommu_domain_id, &iova);
-		if (ret)
+		/* Another thread may have guessed the handle and closed it; it is not ours then. */
+		if (ret && ret != -ENOENT)
 			drm_gem_handle_delete(file->drm_file, args->handle);
-		else
+		else if (!ret)
 			fill_in(file, args, bo, iova);
 	}
 	rknpu_bo_put(bo);

@@ -1,0 +1,418 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * What breaks the vendor's driver and belongs to no other program of this folder; see
+ * docs/vendor-defects.md for the whole list.
+ */
+#include <fcntl.h>
+#include <poll.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdio.h>
+#include <sys/resource.h>
+
+#include "kselftest_harness.h"
+#include "npu_client.h"
+#include "npu_control.h"
+#include "npu_matmul.h"
+#include "npu_proc.h"
+
+#define MIB (1024 * 1024ULL)
+#define MS 1000 /* in microseconds */
+
+FIXTURE(defect)
+{
+	int fd;
+};
+
+FIXTURE_SETUP(defect)
+{
+	npu_fault_none();
+	npu_ctl_clear(VNPU_CTL_CLEAR_RECORDS | VNPU_CTL_CLEAR_COUNTERS);
+	self->fd = npu_open();
+	ASSERT_LE(0, self->fd);
+}
+
+FIXTURE_TEARDOWN(defect)
+{
+	char text[256];
+	unsigned int core;
+
+	npu_fault_none();
+	for (core = 0; core < NPU_CORES; core++)
+		EXPECT_EQ(0, npu_good_job(self->fd, 1U << core));
+	EXPECT_EQ(0, npu_ctl_misuse(text, sizeof(text))) {
+		TH_LOG("%s", text);
+	}
+	close(self->fd);
+}
+
+static unsigned int count_bytes_not(const unsigned char *bytes, size_t size, unsigned char value)
+{
+	unsigned int count = 0;
+	size_t i;
+
+	for (i = 0; i < size; i++)
+		count += bytes[i] != value;
+	return count;
+}
+
+/*
+ * Requests that claim a far larger structure than there is: the driver takes what it knows, and
+ * writes back no more than that.
+ */
+TEST_F(defect, oversized_structures)
+{
+	static const struct {
+		unsigned int nr;
+		size_t known;
+		int ret;
+	} requests[] = {
+		{ DRM_RKNPU_ACTION, sizeof(struct rknpu_action), -EINVAL },
+		{ DRM_RKNPU_SUBMIT, sizeof(struct rknpu_submit), -EINVAL },
+		{ DRM_RKNPU_MEM_CREATE, sizeof(struct rknpu_mem_create), -EINVAL },
+		{ DRM_RKNPU_MEM_MAP, sizeof(struct rknpu_mem_map), -ENOENT },
+		{ DRM_RKNPU_MEM_DESTROY, sizeof(struct rknpu_mem_destroy), -EINVAL },
+		{ DRM_RKNPU_MEM_SYNC, sizeof(struct rknpu_mem_sync), -EINVAL },
+		/* The driver's own say that they don't know the rest. */
+		{ DRM_RKNPU_GET_PARAM, sizeof(struct rknpu_get_param), -E2BIG },
+		{ DRM_RKNPU_MEM_INFO, sizeof(struct rknpu_mem_info), -E2BIG },
+	};
+	static unsigned char arg[0x3fff + 64];
+	unsigned int i;
+
+	for (i = 0; i < ARRAY_SIZE(requests); i++) {
+		unsigned long request = _IOC(_IOC_READ | _IOC_WRITE, DRM_IOCTL_BASE,
+					     DRM_COMMAND_BASE + requests[i].nr, 0x3fff);
+
+		memset(arg, 0xff, sizeof(arg));
+		EXPECT_EQ(requests[i].ret, npu_ioctl(self->fd, request, arg)) {
+			TH_LOG("number %#x", requests[i].nr);
+		}
+		/* Zeros or what was there; nothing of the kernel's. */
+		EXPECT_EQ(0, count_bytes_not(arg + 0x3fff, 64, 0xff));
+		EXPECT_EQ(0, count_bytes_not(arg + requests[i].known, 0x3fff - requests[i].known,
+					     arg[requests[i].known]));
+		EXPECT_TRUE(arg[requests[i].known] == 0 || arg[requests[i].known] == 0xff);
+	}
+}
+
+/* "Contiguous" and larger than any run of free pages: in parts behind an IOMMU, or not at all. */
+TEST_F(defect, contiguous_fallback)
+{
+	static const __u64 sizes[] = { 32 * MIB, 100 * MIB, 200 * MIB };
+	long before = npu_used_memory();
+	unsigned int i;
+
+	for (i = 0; i < ARRAY_SIZE(sizes); i++) {
+		struct npu_bo bo;
+		int ret = npu_bo_create(&bo, self->fd, sizes[i], RKNPU_MEM_CONTIGUOUS);
+
+		if (ret) {
+			EXPECT_FALSE(npu_has_iommu(self->fd));
+			EXPECT_EQ(-ENOMEM, ret);
+			continue;
+		}
+		((char *)bo.map)[0] = 1;
+		((char *)bo.map)[sizes[i] - 1] = 2;
+		EXPECT_EQ(1, ((char *)bo.map)[0]);
+		EXPECT_EQ(2, ((char *)bo.map)[sizes[i] - 1]);
+		npu_bo_destroy(&bo);
+	}
+	EXPECT_GT(before + 2048, npu_used_memory());
+}
+
+struct job {
+	struct npu_matmul mm;
+	struct rknpu_submit submit;
+};
+
+/* A slow job without a waiter; its fence is in submit.fence_fd. */
+static int start_slow(struct job *job, int fd, unsigned int core, unsigned int rows)
+{
+	int ret = npu_matmul_create(&job->mm, fd, rows, 64, 32, core + 3);
+
+	if (ret)
+		return ret;
+	npu_slow(core, 20 * MS);
+	npu_matmul_job(&job->mm, &job->submit, 1U << core, 0, rows);
+	job->submit.flags |= RKNPU_JOB_NONBLOCK | RKNPU_JOB_FENCE_OUT;
+	return npu_submit(fd, &job->submit);
+}
+
+static int ended(const struct job *job, int timeout_ms)
+{
+	struct pollfd fence = { .fd = job->submit.fence_fd, .events = POLLIN };
+
+	return poll(&fence, 1, timeout_ms);
+}
+
+/* SRAM that a job writes to is nobody else's before the job has ended. */
+TEST_F(defect, sram_given_up_during_a_job)
+{
+	struct rknpu_mem_create arg = {
+		.size = 64 * 1024, .flags = NPU_DATA | RKNPU_MEM_TRY_ALLOC_SRAM,
+	};
+	__u32 before = 0, during = 0, after = 0;
+	struct job job;
+	unsigned int i;
+
+	ASSERT_EQ(0, npu_action(self->fd, RKNPU_GET_FREE_SRAM_SIZE, &before));
+	ASSERT_EQ(0, npu_create(self->fd, &arg));
+	ASSERT_EQ(0, npu_matmul_create(&job.mm, self->fd, 20, 64, 32, 1));
+	for (i = 0; i < 20; i++)
+		npu_matmul_set(&job.mm, i, NPU_REG_DST_ADDR, arg.dma_addr + i * 128);
+	npu_slow(0, 10 * MS);
+	npu_matmul_job(&job.mm, &job.submit, RKNPU_CORE0_MASK, 0, 20);
+	job.submit.flags |= RKNPU_JOB_NONBLOCK | RKNPU_JOB_FENCE_OUT;
+	ASSERT_EQ(0, npu_submit(self->fd, &job.submit));
+	ASSERT_EQ(0, npu_destroy(self->fd, arg.handle));
+
+	ASSERT_EQ(0, npu_action(self->fd, RKNPU_GET_FREE_SRAM_SIZE, &during));
+	EXPECT_EQ(0, ended(&job, 0));
+	EXPECT_EQ(before - arg.sram_size, during);
+	EXPECT_EQ(1, ended(&job, 10000));
+	for (i = 0; i < 100 && after != before; i++) {
+		npu_sleep_ms(10);
+		ASSERT_EQ(0, npu_action(self->fd, RKNPU_GET_FREE_SRAM_SIZE, &after));
+	}
+	EXPECT_EQ(before, after);
+	close(job.submit.fence_fd);
+	npu_matmul_destroy(&job.mm);
+}
+
+/* Another process queues jobs that return at once, with hardly any time to run. */
+static int queue_impatient_jobs(void *arg)
+{
+	__u32 core_mask = *(__u32 *)arg;
+	struct rknpu_submit job;
+	struct npu_matmul mm;
+	int fd = npu_open();
+	unsigned int i;
+
+	if (fd < 0 || npu_matmul_create(&mm, fd, 1, 64, 32, 5))
+		return 1;
+	for (i = 0; i < 20; i++) {
+		npu_matmul_job(&mm, &job, core_mask, 0, 1);
+		if (core_mask == 7) {
+			job.subcore_task[3].task_number = 1;
+			job.subcore_task[4].task_number = 1;
+		}
+		job.flags |= RKNPU_JOB_NONBLOCK;
+		job.timeout = 1;
+		if (npu_submit(fd, &job))
+			return 2;
+		npu_sleep_ms(5);
+	}
+	return 0;
+}
+
+/* Whoever has the core keeps it: blocking or not, on one core or as one of several. */
+TEST_F(defect, impatient_jobs_behind_a_long_one)
+{
+	static const __u32 masks[] = { 1, 2, 4, 3, 7 };
+	unsigned int i, core;
+
+	for (i = 0; i < ARRAY_SIZE(masks); i++) {
+		struct job jobs[NPU_CORES];
+		__u32 mask = masks[i];
+
+		for (core = 0; core < NPU_CORES; core++)
+			ASSERT_EQ(0, start_slow(&jobs[core], self->fd, core, 10));
+		EXPECT_EQ(0, npu_join(npu_spawn(queue_impatient_jobs, &mask), 10000));
+		for (core = 0; core < NPU_CORES; core++) {
+			EXPECT_EQ(1, ended(&jobs[core], 10000));
+			EXPECT_EQ(0, npu_matmul_wrong(&jobs[core].mm, 0, 10)) {
+				TH_LOG("core %u, mask %u", core, mask);
+			}
+			close(jobs[core].submit.fence_fd);
+			npu_matmul_destroy(&jobs[core].mm);
+		}
+		npu_fault_none();
+	}
+}
+
+static int waits_in_the_queue(void *arg)
+{
+	__u32 core_mask = *(__u32 *)arg;
+	struct rknpu_submit job;
+	struct npu_matmul mm;
+	int fd = npu_open();
+
+	if (fd < 0 || npu_matmul_create(&mm, fd, 1, 64, 32, 5))
+		return 1;
+	npu_matmul_job(&mm, &job, core_mask, 0, 1);
+	job.subcore_task[3].task_number = 1;
+	job.subcore_task[4].task_number = 1;
+	return npu_submit(fd, &job) ? 2 : 0;
+}
+
+/* Jobs that never started leave the queues of all their cores when their process is killed. */
+TEST_F(defect, killed_in_the_queue)
+{
+	static const __u32 masks[] = { 1, 2, 4, 3, 7 };
+	struct job jobs[NPU_CORES];
+	unsigned int i, core;
+	pid_t pids[ARRAY_SIZE(masks)];
+
+	for (core = 0; core < NPU_CORES; core++)
+		ASSERT_EQ(0, start_slow(&jobs[core], self->fd, core, 25));
+	for (i = 0; i < ARRAY_SIZE(masks); i++)
+		pids[i] = npu_spawn(waits_in_the_queue, (void *)&masks[i]);
+	npu_sleep_ms(200);
+	for (i = 0; i < ARRAY_SIZE(masks); i++) {
+		ASSERT_EQ(0, kill(pids[i], SIGKILL));
+		EXPECT_EQ(NPU_SIGNALLED(SIGKILL), npu_join(pids[i], 1000)) {
+			TH_LOG("mask %u", masks[i]);
+		}
+	}
+	for (core = 0; core < NPU_CORES; core++) {
+		EXPECT_EQ(1, ended(&jobs[core], 10000));
+		EXPECT_EQ(0, npu_matmul_wrong(&jobs[core].mm, 0, 25));
+		EXPECT_EQ(1, npu_ctl_core(core, VNPU_CTL_STARTS));
+		close(jobs[core].submit.fence_fd);
+		npu_matmul_destroy(&jobs[core].mm);
+	}
+}
+
+/* Without a free descriptor there is no fence, and no job either; nothing is kept. */
+TEST_F(defect, no_descriptor_for_the_fence)
+{
+	struct rlimit limit, none;
+	struct rknpu_submit job;
+	struct npu_matmul mm;
+	unsigned int i;
+	int next;
+
+	ASSERT_EQ(0, npu_matmul_create(&mm, self->fd, 2, 64, 32, 5));
+	ASSERT_EQ(0, getrlimit(RLIMIT_NOFILE, &limit));
+	next = dup(self->fd);
+	ASSERT_LE(0, next);
+	close(next);
+	none = limit;
+	none.rlim_cur = next;
+	ASSERT_EQ(0, setrlimit(RLIMIT_NOFILE, &none));
+	for (i = 0; i < 100; i++) {
+		npu_matmul_job(&mm, &job, RKNPU_CORE0_MASK, 0, 2);
+		job.flags |= RKNPU_JOB_FENCE_OUT | (i % 2 ? RKNPU_JOB_NONBLOCK : 0);
+		EXPECT_EQ(-EMFILE, npu_submit(self->fd, &job));
+		EXPECT_EQ(-1, job.fence_fd);
+	}
+	EXPECT_EQ(0, npu_matmul_touched(&mm, 0, 2));
+	ASSERT_EQ(0, setrlimit(RLIMIT_NOFILE, &limit));
+	EXPECT_EQ(next, dup(self->fd));
+	close(next);
+	npu_matmul_destroy(&mm);
+}
+
+/* A job whose file is closed under it writes to no memory that is somebody else's by then. */
+TEST_F(defect, memory_reused_after_close)
+{
+	unsigned int round, i, dirty = 0;
+
+	for (round = 0; round < 5; round++) {
+		struct job job;
+		struct npu_bo bo[32];
+		int fd = npu_open();
+
+		ASSERT_LE(0, fd);
+		ASSERT_EQ(0, start_slow(&job, fd, 0, 20));
+		npu_matmul_destroy(&job.mm);
+		close(fd);
+		for (i = 0; i < ARRAY_SIZE(bo); i++)
+			ASSERT_EQ(0, npu_bo_create(&bo[i], self->fd, 64 * 1024, NPU_DATA));
+		EXPECT_EQ(1, ended(&job, 10000));
+		for (i = 0; i < ARRAY_SIZE(bo); i++) {
+			npu_bo_from_device(&bo[i]);
+			dirty += count_bytes_not(bo[i].map, 64 * 1024, 0);
+			npu_bo_destroy(&bo[i]);
+		}
+		close(job.submit.fence_fd);
+		npu_fault_none();
+	}
+	EXPECT_EQ(0, dirty);
+}
+
+struct racer {
+	int fd;
+	bool stop;
+	__u32 handle;
+	__u64 token;
+	unsigned int rounds;
+};
+
+static void *close_handles(void *arg)
+{
+	struct racer *r = arg;
+
+	while (!__atomic_load_n(&r->stop, __ATOMIC_RELAXED)) {
+		struct drm_gem_close close_arg = {
+			.handle = __atomic_load_n(&r->handle, __ATOMIC_RELAXED),
+		};
+
+		npu_ioctl(r->fd, DRM_IOCTL_GEM_CLOSE, &close_arg);
+		r->rounds++;
+	}
+	return NULL;
+}
+
+static void *use_handles(void *arg)
+{
+	struct racer *r = arg;
+
+	while (!__atomic_load_n(&r->stop, __ATOMIC_RELAXED)) {
+		struct rknpu_mem_create query = {
+			.handle = __atomic_load_n(&r->handle, __ATOMIC_RELAXED),
+		};
+		struct rknpu_submit job = {
+			.flags = RKNPU_JOB_PC, .timeout = 10, .task_number = 1,
+			.task_obj_addr = __atomic_load_n(&r->token, __ATOMIC_RELAXED),
+			.core_mask = RKNPU_CORE0_MASK, .subcore_task = { { 0, 1 } },
+		};
+
+		/* Size 0: nothing is made when the handle is gone already. */
+		npu_create(r->fd, &query);
+		npu_sync(r->fd, job.task_obj_addr, RKNPU_MEM_SYNC_MASK, 0, 8192);
+		npu_submit(r->fd, &job);
+		r->rounds++;
+	}
+	return NULL;
+}
+
+/* Handles and tokens are used by one thread while another takes them away. */
+TEST_F_TIMEOUT(defect, handles_closed_meanwhile, 60)
+{
+	struct racer closer = { .fd = self->fd }, user = { .fd = self->fd };
+	long end = npu_now_ms() + 3000, before = npu_used_memory();
+	unsigned int made = 0;
+	pthread_t threads[2];
+
+	ASSERT_EQ(0, pthread_create(&threads[0], NULL, close_handles, &closer));
+	ASSERT_EQ(0, pthread_create(&threads[1], NULL, use_handles, &user));
+	while (npu_now_ms() < end) {
+		struct rknpu_mem_create arg = { .size = 8192, .flags = NPU_TASKS };
+
+		int ret = npu_create(self->fd, &arg);
+
+		/* The last handle's number is the next one's: it may be closed in the making. */
+		ASSERT_TRUE(ret == 0 || ret == -ENOENT) {
+			TH_LOG("returned %d", ret);
+		}
+		made += !ret;
+		__atomic_store_n(&user.handle, arg.handle, __ATOMIC_RELAXED);
+		__atomic_store_n(&user.token, arg.obj_addr, __ATOMIC_RELAXED);
+		__atomic_store_n(&closer.handle, arg.handle, __ATOMIC_RELAXED);
+		sched_yield();
+		npu_destroy(self->fd, arg.handle);
+	}
+	__atomic_store_n(&closer.stop, true, __ATOMIC_RELAXED);
+	__atomic_store_n(&user.stop, true, __ATOMIC_RELAXED);
+	pthread_join(threads[0], NULL);
+	pthread_join(threads[1], NULL);
+	/* Contiguous memory takes its time while both CPUs are busy. */
+	EXPECT_LT(5, made);
+	EXPECT_LT(100, closer.rounds);
+	EXPECT_LT(100, user.rounds);
+	EXPECT_GT(before + 2048, npu_used_memory());
+}
+
+TEST_HARNESS_MAIN
