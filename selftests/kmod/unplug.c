@@ -324,6 +324,52 @@ TEST_F_TIMEOUT(unplug, dead_resets, 60)
 	close(fd);
 }
 
+/* Opens as soon as there is something to open, and uses it. */
+static int opens_in_a_loop(void *arg)
+{
+	unsigned int *opened = arg;
+	int fd, ret;
+
+	for (;;) {
+		fd = npu_open();
+		if (fd < 0)
+			continue;
+		ret = npu_good_job(fd, RKNPU_CORE_AUTO_MASK);
+		close(fd);
+		/* It works, or it is gone again; nothing in between. */
+		if (ret && ret != -ENODEV)
+			return -ret;
+		if (!ret)
+			__atomic_fetch_add(opened, 1, __ATOMIC_RELAXED);
+	}
+}
+
+/* A node that can be opened is ready, also for the first to come. */
+TEST_F_TIMEOUT(unplug, opened_at_once, 120)
+{
+	unsigned int *opened = mmap(NULL, sizeof(*opened), PROT_READ | PROT_WRITE,
+				    MAP_SHARED | MAP_ANONYMOUS, -1, 0), i, before;
+	long end;
+	pid_t pid;
+
+	ASSERT_NE(MAP_FAILED, opened);
+	close(self->fd);
+	pid = npu_spawn(opens_in_a_loop, opened);
+	for (i = 0; i < 10; i++) {
+		ASSERT_EQ(0, unbind(&self->binding));
+		before = __atomic_load_n(opened, __ATOMIC_RELAXED);
+		ASSERT_EQ(0, bind_again(&self->binding));
+		end = npu_now_ms() + 5000;
+		while (__atomic_load_n(opened, __ATOMIC_RELAXED) == before && npu_now_ms() < end)
+			npu_sleep_ms(1);
+		EXPECT_LT(before, *opened);
+	}
+	EXPECT_EQ(0, kill(pid, SIGKILL));
+	EXPECT_EQ(NPU_SIGNALLED(SIGKILL), npu_join(pid, 2000));
+	munmap(opened, sizeof(*opened));
+	self->fd = npu_open();
+}
+
 TEST_F_TIMEOUT(unplug, many_times, 120)
 {
 	long before = 0;
