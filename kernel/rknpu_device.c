@@ -93,6 +93,8 @@ static int groups_get(struct rknpu_device *rknpu)
 			return -ENODEV;
 		}
 	}
+	if (rknpu->iommu && !rknpu_isolates(rknpu))
+		dev_info(rknpu->drm.dev, "one address space for all processes, no isolation\n");
 	return 0;
 }
 

@@ -135,7 +135,10 @@ struct rknpu_device {
 	/** @reap: jobs whose last reference was dropped in an interrupt */
 	struct llist_head reap;
 
-	/** @spaces_lock: protects @spaces */
+	/**
+	 * @spaces_lock: protects @spaces and the creation of domains; taken outside
+	 * &rknpu_space.lock
+	 */
 	struct mutex spaces_lock;
 	/** @spaces: address spaces of the processes that have the device open */
 	struct list_head spaces;

@@ -6,34 +6,44 @@
  * no locks, no hardware and no fences, and is compiled in user space as well, where its tests try
  * every order of events.
  *
- * Jobs wait in one queue per core, one for "any core" and one for gangs (several cores at once).
- * Every job draws a ticket on arrival. Whenever something changes, the heads of the queues are
- * looked at in the order of their tickets:
+ * The jobs of a process at one priority level are a flow. A flow has one queue per core, one for
+ * "any core" and one for gangs (several cores at once). It never overtakes itself: on the cores
+ * that its oldest job could use, that one comes first. On each core flows come in this order:
  *
- *  - A job whose cores are free starts.
- *  - A gang whose cores are not all free reserves those that are: nothing younger may take them.
- *    Only the oldest gang reserves, so gangs can't block each other, and it waits for no more than
- *    what runs on its cores at that time.
+ *  - by level: nothing of a lower level comes before a higher one;
+ *  - one whose job was overtaken by %RKNPU_DISPATCH_PATIENCE others of its level;
+ *  - by the time used, the least first. A flow is charged an estimate at the start of a job and the
+ *    rest at its end, and one that comes back after a pause has saved nothing up. Where the address
+ *    space is in place, %RKNPU_DISPATCH_SLICE_NS are taken off, so that switches are few;
+ *  - by order of arrival.
+ *
+ * Cores that must show one address space to all form a pool, as whoever runs on one keeps others
+ * from them all: time used is counted together for a pool.
+ *
+ * Whenever something changes, each free core is given to the job that is first there:
+ *
+ *  - A gang keeps free the cores where it is first, and starts when it has them all. Only one gang
+ *    is looked at, so gangs can't block each other.
  *  - A job whose address space differs from the one its IOMMU shows needs the IOMMU's cores quiet.
- *    Until they are, nothing younger starts behind that IOMMU, so the switch comes after at most
- *    the jobs that run at that time.
+ *    Until they are, nothing behind it starts there, so the switch comes after at most the jobs
+ *    that run at that time.
  *
- * So no job is overtaken by one that arrived later and competes for the same cores or the same
- * IOMMU: neither starvation nor deadlock is possible. "Any core" is decided at the moment a core is
- * free, not on arrival.
+ * A job that waits keeps its place or moves forward, as its flow uses nothing meanwhile, or as
+ * others overtake it: neither starvation within a level nor deadlock is possible. "Any core" is
+ * decided at the moment a core is free, not on arrival.
  */
 #include <linux/bitops.h>
 #include <linux/bits.h>
 
 #include "rknpu_dispatch.h"
 
-static struct list_head *queue_of(struct rknpu_dispatch *d, const struct rknpu_dispatch_job *job)
+static enum rknpu_dispatch_queue queue_of(const struct rknpu_dispatch_job *job)
 {
 	if (job->any)
-		return &d->queue[RKNPU_QUEUE_AUTO];
+		return RKNPU_QUEUE_AUTO;
 	if (hweight8(job->wanted) > 1)
-		return &d->queue[RKNPU_QUEUE_GANG];
-	return &d->queue[RKNPU_QUEUE_CORE + __ffs(job->wanted)];
+		return RKNPU_QUEUE_GANG;
+	return RKNPU_QUEUE_CORE + __ffs(job->wanted);
 }
 
 static u8 cores_in_state(const struct rknpu_dispatch *d, enum rknpu_core_state state)
@@ -52,8 +62,10 @@ static u8 cores_in_state(const struct rknpu_dispatch *d, enum rknpu_core_state s
  * @d: the dispatcher
  * @num_cores: number of cores, at most %RKNPU_DISPATCH_MAX_CORES
  * @mmu_of_core: index of each core's IOMMU
+ * @pool_of_core: index of the pool whose time it is part of
  */
-void rknpu_dispatch_init(struct rknpu_dispatch *d, unsigned int num_cores, const u8 *mmu_of_core)
+void rknpu_dispatch_init(struct rknpu_dispatch *d, unsigned int num_cores, const u8 *mmu_of_core,
+			 const u8 *pool_of_core)
 {
 	unsigned int i;
 
@@ -61,50 +73,108 @@ void rknpu_dispatch_init(struct rknpu_dispatch *d, unsigned int num_cores, const
 	for (i = 0; i < num_cores; i++) {
 		d->core[i].state = RKNPU_CORE_IDLE;
 		d->core[i].mmu = mmu_of_core[i];
+		d->core[i].pool = pool_of_core[i];
 		d->mmu[mmu_of_core[i]].cores |= BIT(i);
 	}
+	for (i = 0; i < RKNPU_NUM_LEVELS; i++)
+		INIT_LIST_HEAD(&d->flows[i]);
+}
+
+/**
+ * rknpu_dispatch_flow_init() - set up a flow without jobs
+ * @flow: the flow; it must outlive its jobs
+ * @level: its level
+ */
+void rknpu_dispatch_flow_init(struct rknpu_dispatch_flow *flow, enum rknpu_dispatch_level level)
+{
+	unsigned int i;
+
+	*flow = (struct rknpu_dispatch_flow) { .level = level };
+	INIT_LIST_HEAD(&flow->node);
 	for (i = 0; i < RKNPU_NUM_QUEUES; i++)
-		INIT_LIST_HEAD(&d->queue[i]);
+		INIT_LIST_HEAD(&flow->queue[i]);
+}
+
+/* A job more, or less, waits for what it could use; a flow that was not there begins as others. */
+static void change_demand(struct rknpu_dispatch *d, const struct rknpu_dispatch_job *job,
+			  int change)
+{
+	struct rknpu_dispatch_flow *flow = job->flow;
+	unsigned int wanted, pool;
+
+	for (wanted = job->wanted; wanted; wanted &= wanted - 1) {
+		pool = d->core[__ffs(wanted)].pool;
+		if (!flow->demand[pool] && flow->used[pool] < d->clock[flow->level][pool])
+			flow->used[pool] = d->clock[flow->level][pool];
+		flow->demand[pool] += change;
+	}
+}
+
+/* What "overtaken" is counted by: starts on the lowest of the cores */
+static u64 starts_of(const struct rknpu_dispatch *d, const struct rknpu_dispatch_job *job)
+{
+	return d->starts[job->flow->level][__ffs(job->wanted)];
 }
 
 /**
  * rknpu_dispatch_add() - queue a job
  * @d: the dispatcher
- * @job: with space, wanted and any filled in
+ * @job: with flow, space, wanted and any filled in
  */
 void rknpu_dispatch_add(struct rknpu_dispatch *d, struct rknpu_dispatch_job *job)
 {
+	struct rknpu_dispatch_flow *flow = job->flow;
+
 	job->mask = 0;
 	job->ticket = d->next_ticket++;
-	list_add_tail(&job->node, queue_of(d, job));
+	job->queue = queue_of(job);
+	change_demand(d, job, 1);
+	if (!flow->waiting)
+		list_add_tail(&flow->node, &d->flows[flow->level]);
+	if (!(flow->waiting & BIT(job->queue)))
+		flow->since[job->queue] = starts_of(d, job);
+	flow->waiting |= BIT(job->queue);
+	list_add_tail(&job->node, &flow->queue[job->queue]);
 }
 
 /**
  * rknpu_dispatch_remove() - take a waiting job out of its queue
+ * @d: the dispatcher
  * @job: a job that has been added and not been returned by rknpu_dispatch_next()
  */
-void rknpu_dispatch_remove(struct rknpu_dispatch_job *job)
+void rknpu_dispatch_remove(struct rknpu_dispatch *d, struct rknpu_dispatch_job *job)
 {
+	struct rknpu_dispatch_flow *flow = job->flow;
+
+	change_demand(d, job, -1);
 	list_del_init(&job->node);
+	flow->since[job->queue] = starts_of(d, job);
+	if (!list_empty(&flow->queue[job->queue]))
+		return;
+	flow->waiting &= ~BIT(job->queue);
+	if (!flow->waiting)
+		list_del_init(&flow->node);
 }
 
-/* The oldest queue head that has not been looked at yet */
-static struct rknpu_dispatch_job *oldest_head(struct rknpu_dispatch *d, unsigned int *seen)
+/**
+ * rknpu_dispatch_waiting() - find a job that waits
+ * @d: the dispatcher
+ *
+ * Return: any of them, or NULL.
+ */
+struct rknpu_dispatch_job *rknpu_dispatch_waiting(struct rknpu_dispatch *d)
 {
-	struct rknpu_dispatch_job *job, *oldest = NULL;
-	unsigned int i, queue = 0;
+	struct rknpu_dispatch_flow *flow;
+	unsigned int level;
 
-	for (i = 0; i < RKNPU_NUM_QUEUES; i++) {
-		if (*seen & BIT(i) || list_empty(&d->queue[i]))
+	for (level = 0; level < RKNPU_NUM_LEVELS; level++) {
+		if (list_empty(&d->flows[level]))
 			continue;
-		job = list_first_entry(&d->queue[i], struct rknpu_dispatch_job, node);
-		if (!oldest || job->ticket < oldest->ticket) {
-			oldest = job;
-			queue = i;
-		}
+		flow = list_first_entry(&d->flows[level], struct rknpu_dispatch_flow, node);
+		return list_first_entry(&flow->queue[__ffs(flow->waiting)],
+					struct rknpu_dispatch_job, node);
 	}
-	*seen |= BIT(queue);
-	return oldest;
+	return NULL;
 }
 
 static bool space_matches(const struct rknpu_dispatch *d, const struct rknpu_dispatch_job *job,
@@ -130,24 +200,188 @@ static u8 cores_behind_same_mmu(const struct rknpu_dispatch *d, u8 cores)
 	return mask;
 }
 
-/*
- * Cores among @free to run the job on, or 0. A core that already shows the right address space is
- * preferred.
- */
-static u8 choose_cores(const struct rknpu_dispatch *d, const struct rknpu_dispatch_job *job,
-		       u8 free)
+/* How many jobs of its level have overtaken the first job of a queue, if too many; else 0 */
+static u64 overtaken(const struct rknpu_dispatch *d, const struct rknpu_dispatch_job *job)
 {
-	u8 usable = job->wanted & free;
-	unsigned int i;
+	u64 n = starts_of(d, job) - job->flow->since[job->queue];
 
-	if (!job->any)
-		return usable == job->wanted ? usable : 0;
-	if (!usable)
-		return 0;
-	for (i = 0; i < d->num_cores; i++)
-		if (usable & BIT(i) && space_matches(d, job, BIT(i)))
-			return BIT(i);
-	return BIT(__ffs(usable));
+	return n < RKNPU_DISPATCH_PATIENCE ? 0 : n;
+}
+
+/* Time that counts for a job's place on a core: what its flow has used, or less if it stays */
+static u64 used_on(const struct rknpu_dispatch *d, const struct rknpu_dispatch_job *job,
+		   unsigned int core)
+{
+	u64 used = job->flow->used[d->core[core].pool];
+
+	if (!space_matches(d, job, job->any ? BIT(core) : job->wanted))
+		return used;
+	return used < RKNPU_DISPATCH_SLICE_NS ? 0 : used - RKNPU_DISPATCH_SLICE_NS;
+}
+
+/* Does @a come before @b on the core? */
+static bool comes_before(const struct rknpu_dispatch *d, const struct rknpu_dispatch_job *a,
+			 const struct rknpu_dispatch_job *b, unsigned int core)
+{
+	u64 overtaken_a, overtaken_b, used_a, used_b;
+
+	if (a->flow == b->flow)
+		return a->ticket < b->ticket;
+	if (a->flow->level != b->flow->level)
+		return a->flow->level < b->flow->level;
+	overtaken_a = overtaken(d, a);
+	overtaken_b = overtaken(d, b);
+	if (overtaken_a != overtaken_b)
+		return overtaken_a > overtaken_b;
+	used_a = used_on(d, a, core);
+	used_b = used_on(d, b, core);
+	return used_a == used_b ? a->ticket < b->ticket : used_a < used_b;
+}
+
+/* The oldest job of a flow that could use a core, or NULL; gangs come alone, by another way */
+static struct rknpu_dispatch_job *single_of_flow(struct rknpu_dispatch_flow *flow,
+						 unsigned int core)
+{
+	unsigned int queues = flow->waiting & (BIT(RKNPU_QUEUE_CORE + core) |
+					       BIT(RKNPU_QUEUE_AUTO) | BIT(RKNPU_QUEUE_GANG));
+	struct rknpu_dispatch_job *job, *first = NULL;
+
+	for (; queues; queues &= queues - 1) {
+		job = list_first_entry(&flow->queue[__ffs(queues)], struct rknpu_dispatch_job,
+				       node);
+		if (job->wanted & BIT(core) && (!first || job->ticket < first->ticket))
+			first = job;
+	}
+	return first && first->queue != RKNPU_QUEUE_GANG ? first : NULL;
+}
+
+/* The job for one core that is first on @core */
+static struct rknpu_dispatch_job *single_on(struct rknpu_dispatch *d, unsigned int core)
+{
+	struct rknpu_dispatch_job *job, *first = NULL;
+	struct rknpu_dispatch_flow *flow;
+	unsigned int level;
+
+	for (level = 0; level < RKNPU_NUM_LEVELS && !first; level++) {
+		list_for_each_entry(flow, &d->flows[level], node) {
+			job = single_of_flow(flow, core);
+			if (job && (!first || comes_before(d, job, first, core)))
+				first = job;
+		}
+	}
+	return first;
+}
+
+/* The oldest gang of a flow, or NULL; an older job for one of its cores comes first */
+static struct rknpu_dispatch_job *gang_of_flow(struct rknpu_dispatch_flow *flow)
+{
+	struct rknpu_dispatch_job *gang, *job;
+	unsigned int queues;
+
+	if (!(flow->waiting & BIT(RKNPU_QUEUE_GANG)))
+		return NULL;
+	gang = list_first_entry(&flow->queue[RKNPU_QUEUE_GANG], struct rknpu_dispatch_job, node);
+	for (queues = flow->waiting; queues; queues &= queues - 1) {
+		job = list_first_entry(&flow->queue[__ffs(queues)], struct rknpu_dispatch_job,
+				       node);
+		if (job->wanted & gang->wanted && job->ticket < gang->ticket)
+			return NULL;
+	}
+	return gang;
+}
+
+static struct rknpu_dispatch_job *first_gang(struct rknpu_dispatch *d)
+{
+	struct rknpu_dispatch_job *job, *first = NULL;
+	struct rknpu_dispatch_flow *flow;
+	unsigned int level;
+
+	for (level = 0; level < RKNPU_NUM_LEVELS && !first; level++) {
+		list_for_each_entry(flow, &d->flows[level], node) {
+			job = gang_of_flow(flow);
+			if (job && (!first || comes_before(d, job, first, __ffs(job->wanted))))
+				first = job;
+		}
+	}
+	return first;
+}
+
+/* Those of @free where the gang is first */
+static u8 cores_of_gang(struct rknpu_dispatch *d, const struct rknpu_dispatch_job *gang, u8 free)
+{
+	unsigned int cores = gang->wanted & free, core;
+	struct rknpu_dispatch_job *single;
+	u8 mask = 0;
+
+	for (; cores; cores &= cores - 1) {
+		core = __ffs(cores);
+		single = single_on(d, core);
+		if (!single || comes_before(d, gang, single, core))
+			mask |= BIT(core);
+	}
+	return mask;
+}
+
+/*
+ * The next job for one core, of those that are first on free cores. In a pool the order counts
+ * across its cores, as a switch stops them all. A core that shows the right address space already
+ * is preferred.
+ */
+static struct rknpu_dispatch_job *next_single(struct rknpu_dispatch *d, u8 free, u8 *core)
+{
+	struct rknpu_dispatch_job *job, *next = NULL;
+	unsigned int cores, i;
+
+	for (cores = free; cores; cores &= cores - 1) {
+		bool better = false;
+
+		i = __ffs(cores);
+		job = single_on(d, i);
+		if (!next)
+			better = job;
+		else if (job == next)
+			better = space_matches(d, job, BIT(i)) && !space_matches(d, job, *core);
+		else if (job && d->core[i].pool == d->core[__ffs(*core)].pool)
+			better = comes_before(d, job, next, i);
+		if (better) {
+			next = job;
+			*core = BIT(i);
+		}
+	}
+	return next;
+}
+
+/* The flow pays in advance what its last job took. */
+static void charge(struct rknpu_dispatch *d, struct rknpu_dispatch_job *job)
+{
+	struct rknpu_dispatch_flow *flow = job->flow;
+	unsigned int cores, core, pool;
+
+	job->charged = flow->estimate;
+	for (cores = job->mask; cores; cores &= cores - 1) {
+		core = __ffs(cores);
+		pool = d->core[core].pool;
+		if (d->clock[flow->level][pool] < flow->used[pool])
+			d->clock[flow->level][pool] = flow->used[pool];
+		d->starts[flow->level][core]++;
+	}
+	for (cores = job->mask; cores; cores &= cores - 1)
+		flow->used[d->core[__ffs(cores)].pool] += job->charged;
+}
+
+/**
+ * rknpu_dispatch_account() - a job that was started has ended
+ * @d: the dispatcher
+ * @job: the job
+ * @ns: time from its start to its end, in nanoseconds
+ */
+void rknpu_dispatch_account(struct rknpu_dispatch *d, struct rknpu_dispatch_job *job, u64 ns)
+{
+	unsigned int cores;
+
+	for (cores = job->mask; cores; cores &= cores - 1)
+		job->flow->used[d->core[__ffs(cores)].pool] += ns - job->charged;
+	job->flow->estimate = ns;
 }
 
 static void take_cores(struct rknpu_dispatch *d, struct rknpu_dispatch_job *job, u8 cores,
@@ -155,8 +389,9 @@ static void take_cores(struct rknpu_dispatch *d, struct rknpu_dispatch_job *job,
 {
 	unsigned int i;
 
-	list_del_init(&job->node);
 	job->mask = cores;
+	charge(d, job);
+	rknpu_dispatch_remove(d, job);
 	for (i = 0; i < d->num_cores; i++) {
 		if (!(cores & BIT(i)))
 			continue;
@@ -192,18 +427,19 @@ static u8 free_cores(const struct rknpu_dispatch *d)
  */
 struct rknpu_dispatch_job *rknpu_dispatch_next(struct rknpu_dispatch *d, bool *needs_switch)
 {
-	u8 free = free_cores(d);
-	struct rknpu_dispatch_job *job;
-	unsigned int seen = 0;
-	u8 cores, sharers;
+	struct rknpu_dispatch_job *gang = first_gang(d), *job;
+	u8 free = free_cores(d), cores, sharers;
 
-	while (free && (job = oldest_head(d, &seen))) {
-		cores = choose_cores(d, job, free);
-		if (!cores) {
-			/* Younger jobs leave the free ones of its cores alone. */
-			if (!job->any)
-				free &= ~job->wanted;
-			continue;
+	while (free) {
+		u8 of_gang = gang ? cores_of_gang(d, gang, free) : 0;
+
+		if (of_gang && of_gang == gang->wanted) {
+			job = gang;
+			cores = gang->wanted;
+		} else {
+			job = next_single(d, free & ~of_gang, &cores);
+			if (!job)
+				return NULL;
 		}
 
 		*needs_switch = !space_matches(d, job, cores);
@@ -309,6 +545,18 @@ u8 rknpu_dispatch_working(const struct rknpu_dispatch *d, u8 cores)
 }
 
 /**
+ * rknpu_dispatch_possible() - can a job ever start?
+ * @job: the job
+ * @cores: mask of the cores in service
+ *
+ * Return: true if so.
+ */
+bool rknpu_dispatch_possible(const struct rknpu_dispatch_job *job, u8 cores)
+{
+	return job->any ? job->wanted & cores : (job->wanted & cores) == job->wanted;
+}
+
+/**
  * rknpu_dispatch_impossible() - take out a waiting job that can never start
  * @d: the dispatcher
  *
@@ -319,15 +567,20 @@ u8 rknpu_dispatch_working(const struct rknpu_dispatch *d, u8 cores)
 struct rknpu_dispatch_job *rknpu_dispatch_impossible(struct rknpu_dispatch *d)
 {
 	u8 usable = rknpu_dispatch_usable(d);
+	struct rknpu_dispatch_flow *flow;
 	struct rknpu_dispatch_job *job;
-	unsigned int i;
+	unsigned int level, i;
 
-	for (i = 0; i < RKNPU_NUM_QUEUES; i++) {
-		list_for_each_entry(job, &d->queue[i], node) {
-			if (job->any ? job->wanted & usable : (job->wanted & usable) == job->wanted)
-				continue;
-			list_del_init(&job->node);
-			return job;
+	for (level = 0; level < RKNPU_NUM_LEVELS; level++) {
+		list_for_each_entry(flow, &d->flows[level], node) {
+			for (i = 0; i < RKNPU_NUM_QUEUES; i++) {
+				list_for_each_entry(job, &flow->queue[i], node) {
+					if (rknpu_dispatch_possible(job, usable))
+						continue;
+					rknpu_dispatch_remove(d, job);
+					return job;
+				}
+			}
 		}
 	}
 	return NULL;

@@ -27,7 +27,7 @@ enum rknpu_core_state {
 };
 
 /**
- * enum rknpu_dispatch_queue - where a job waits; each is served first in, first out
+ * enum rknpu_dispatch_queue - where a job of a flow waits; each is served first in, first out
  */
 enum rknpu_dispatch_queue {
 	/** @RKNPU_QUEUE_CORE: first of the queues of jobs for one certain core */
@@ -41,13 +41,66 @@ enum rknpu_dispatch_queue {
 };
 
 /**
+ * enum rknpu_dispatch_level - priority of a job; a lower level never comes before a higher one
+ */
+enum rknpu_dispatch_level {
+	/** @RKNPU_LEVEL_HIGH: above normal */
+	RKNPU_LEVEL_HIGH,
+	/** @RKNPU_LEVEL_NORMAL: what programs get that don't ask */
+	RKNPU_LEVEL_NORMAL,
+	/** @RKNPU_LEVEL_LOW: below normal */
+	RKNPU_LEVEL_LOW,
+	/** @RKNPU_LEVEL_LOWEST: when there is nothing else */
+	RKNPU_LEVEL_LOWEST,
+	/** @RKNPU_NUM_LEVELS: number of levels */
+	RKNPU_NUM_LEVELS,
+};
+
+/*
+ * Work that goes on in the address space that its cores show comes before work of others that had
+ * up to this much less time: a switch costs more than a small job.
+ */
+#define RKNPU_DISPATCH_SLICE_NS 2000000
+
+/* So many jobs of its level may overtake the first job of a queue, then it goes first. */
+#define RKNPU_DISPATCH_PATIENCE 1024
+
+/**
+ * struct rknpu_dispatch_flow - the jobs of one process at one level
+ *
+ * Flows of a level share the cores fairly.
+ */
+struct rknpu_dispatch_flow {
+	/** @node: entry of &rknpu_dispatch.flows while jobs wait */
+	struct list_head node;
+	/** @queue: waiting jobs */
+	struct list_head queue[RKNPU_NUM_QUEUES];
+	/** @since: value of &rknpu_dispatch.starts when the first job of a queue became so */
+	u64 since[RKNPU_NUM_QUEUES];
+	/** @used: time used in a pool, in nanoseconds; with an estimate of what is under way */
+	u64 used[RKNPU_DISPATCH_MAX_CORES];
+	/** @demand: number of waiting jobs that could run in a pool */
+	u32 demand[RKNPU_DISPATCH_MAX_CORES];
+	/** @estimate: time that the last job took, in nanoseconds */
+	u64 estimate;
+	/** @waiting: mask of queues that are not empty */
+	u8 waiting;
+	/** @level: of enum rknpu_dispatch_level */
+	u8 level;
+};
+
+/**
  * struct rknpu_dispatch_job - the dispatcher's part of a job
  */
 struct rknpu_dispatch_job {
 	/** @node: entry of a queue; empty when the job does not wait */
 	struct list_head node;
-	/** @ticket: order of arrival over all queues */
+	/** @flow: whose job it is */
+	struct rknpu_dispatch_flow *flow;
+	/** @ticket: order of arrival */
 	u64 ticket;
+	/** @charged: what @flow was charged for it, for each core */
+	u64 charged;
 	/** @space: address space that the job runs in; compared, never looked into */
 	const void *space;
 	/** @wanted: mask of cores asked for; with @any the ones to choose from */
@@ -56,6 +109,8 @@ struct rknpu_dispatch_job {
 	u8 mask;
 	/** @any: one core of @wanted is enough */
 	bool any;
+	/** @queue: of enum rknpu_dispatch_queue */
+	u8 queue;
 };
 
 /**
@@ -70,6 +125,8 @@ struct rknpu_dispatch {
 		enum rknpu_core_state state;
 		/** @core.mmu: index of the IOMMU in front of the core */
 		u8 mmu;
+		/** @core.pool: index of the cores whose time is shared out together */
+		u8 pool;
 	} core[RKNPU_DISPATCH_MAX_CORES];
 	/** @mmu: the IOMMUs; cores that share one must share an address space */
 	struct {
@@ -80,8 +137,15 @@ struct rknpu_dispatch {
 		/** @mmu.switching: a switch is under way */
 		bool switching;
 	} mmu[RKNPU_DISPATCH_MAX_CORES];
-	/** @queue: waiting jobs */
-	struct list_head queue[RKNPU_NUM_QUEUES];
+	/** @flows: those with waiting jobs, by level */
+	struct list_head flows[RKNPU_NUM_LEVELS];
+	/**
+	 * @clock: most that a flow had used of a pool when a job of it started, by level; newcomers
+	 * begin there
+	 */
+	u64 clock[RKNPU_NUM_LEVELS][RKNPU_DISPATCH_MAX_CORES];
+	/** @starts: jobs started on a core, by level */
+	u64 starts[RKNPU_NUM_LEVELS][RKNPU_DISPATCH_MAX_CORES];
 	/** @next_ticket: for the next arrival */
 	u64 next_ticket;
 	/** @num_cores: number of cores */
@@ -96,10 +160,14 @@ static inline bool rknpu_dispatch_busy(const struct rknpu_dispatch *d, unsigned 
 	return d->core[core].state == RKNPU_CORE_BUSY;
 }
 
-void rknpu_dispatch_init(struct rknpu_dispatch *d, unsigned int num_cores, const u8 *mmu_of_core);
+void rknpu_dispatch_init(struct rknpu_dispatch *d, unsigned int num_cores, const u8 *mmu_of_core,
+			 const u8 *pool_of_core);
+void rknpu_dispatch_flow_init(struct rknpu_dispatch_flow *flow, enum rknpu_dispatch_level level);
 void rknpu_dispatch_add(struct rknpu_dispatch *d, struct rknpu_dispatch_job *job);
-void rknpu_dispatch_remove(struct rknpu_dispatch_job *job);
+void rknpu_dispatch_remove(struct rknpu_dispatch *d, struct rknpu_dispatch_job *job);
+struct rknpu_dispatch_job *rknpu_dispatch_waiting(struct rknpu_dispatch *d);
 struct rknpu_dispatch_job *rknpu_dispatch_next(struct rknpu_dispatch *d, bool *needs_switch);
+void rknpu_dispatch_account(struct rknpu_dispatch *d, struct rknpu_dispatch_job *job, u64 ns);
 void rknpu_dispatch_switched(struct rknpu_dispatch *d, u8 cores);
 void rknpu_dispatch_forget_space(struct rknpu_dispatch *d, unsigned int mmu);
 void rknpu_dispatch_release(struct rknpu_dispatch *d, unsigned int core);
@@ -107,6 +175,7 @@ void rknpu_dispatch_stop(struct rknpu_dispatch *d, unsigned int core);
 void rknpu_dispatch_retire(struct rknpu_dispatch *d, unsigned int core);
 u8 rknpu_dispatch_usable(const struct rknpu_dispatch *d);
 u8 rknpu_dispatch_working(const struct rknpu_dispatch *d, u8 cores);
+bool rknpu_dispatch_possible(const struct rknpu_dispatch_job *job, u8 cores);
 struct rknpu_dispatch_job *rknpu_dispatch_impossible(struct rknpu_dispatch *d);
 
 #endif

@@ -8,6 +8,7 @@
  * first command list and the interrupt masks of the first and the last task. What user space does
  * to the task array afterwards has no effect.
  */
+#include <linux/capability.h>
 #include <linux/mm.h>
 #include <linux/slab.h>
 
@@ -54,6 +55,9 @@ static bool give_back_atomic(struct rknpu_job *job)
 	if (!refcount_dec_not_one(&job->tasks->base.refcount.refcount))
 		return false;
 	job->tasks = NULL;
+	if (!refcount_dec_not_one(&job->space->ref.refcount))
+		return false;
+	job->space = NULL;
 	return true;
 }
 
@@ -72,6 +76,8 @@ static void job_free(struct rknpu_job *job)
 		rknpu_domain_leave(&job->visit);
 	if (job->tasks)
 		rknpu_bo_put(job->tasks);
+	if (job->space)
+		rknpu_space_put(job->space);
 	if (job->powered)
 		rknpu_power_put(rknpu);
 	kmem_cache_free(rknpu_job_cache, job);
@@ -268,6 +274,18 @@ static int ranges_init(struct rknpu_job *job, const struct rknpu_job_desc *desc)
 	return sched->wanted ? 0 : -EINVAL;
 }
 
+/*
+ * Priorities of user space are like nice levels: below zero is above normal and not for everybody.
+ * So the closed runtime's flags for high (the default), medium and low priority, which are 0, 1 and
+ * 2, mean the right thing.
+ */
+static enum rknpu_dispatch_level level_of(s32 priority)
+{
+	if (priority < 0)
+		return capable(CAP_SYS_NICE) ? RKNPU_LEVEL_HIGH : RKNPU_LEVEL_NORMAL;
+	return RKNPU_LEVEL_NORMAL + min_t(s32, priority, RKNPU_LEVEL_LOWEST - RKNPU_LEVEL_NORMAL);
+}
+
 /**
  * rknpu_job_create() - check a request and make a job of it
  * @file: the caller
@@ -294,6 +312,8 @@ struct rknpu_job *rknpu_job_create(struct rknpu_file *file, const struct rknpu_j
 	smp_mb__after_atomic();
 	job->rknpu = rknpu;
 	job->tasks = desc->tasks;
+	job->space = rknpu_space_get(file->space);
+	job->sched.flow = &file->space->flow[level_of(desc->priority)];
 	init_completion(&job->done);
 	job->deps = &job->single_dep;
 	INIT_LIST_HEAD(&job->wait_node);

@@ -16,6 +16,7 @@
 struct rknpu_bo;
 struct rknpu_device;
 struct rknpu_file;
+struct rknpu_space;
 struct work_struct;
 
 /**
@@ -66,6 +67,8 @@ struct rknpu_job {
 	struct llist_node reap;
 	/** @rknpu: the device */
 	struct rknpu_device *rknpu;
+	/** @space: the process that it belongs to, with a reference */
+	struct rknpu_space *space;
 	/** @visit: keeps the domain and its mappings; not begun before the job is complete */
 	struct rknpu_visit visit;
 	/** @domain: the address space */

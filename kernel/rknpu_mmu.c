@@ -5,12 +5,14 @@
  * Every process has up to sixteen address spaces ("domains") of 4 GiB, each an IOMMU paging domain
  * with its own allocator of addresses. All files that a process opens share them, as runtimes open
  * the device more than once. What the NPU can reach in a job is what its process has mapped there,
- * nothing else.
+ * nothing else. With the module parameter "shared_address_space" all processes share one set of
+ * domains, as with the vendor's driver: no switches, no isolation.
  *
  * Addresses are given out from the top, page by page, without any further alignment: the hardware
  * needs none, and large buffers fill a domain to its end that way.
  */
 #include <linux/iommu.h>
+#include <linux/moduleparam.h>
 #include <linux/pid.h>
 #include <linux/sched.h>
 #include <linux/sizes.h>
@@ -22,6 +24,10 @@
 #include "rknpu_gem.h"
 #include "rknpu_mmu.h"
 #include "rknpu_sched.h"
+
+static bool rknpu_shared;
+module_param_named(shared_address_space, rknpu_shared, bool, 0444);
+MODULE_PARM_DESC(shared_address_space, "All processes share their NPU addresses, without isolation");
 
 /* Address registers of the NPU have 32 bits. Address 0 is never given out. */
 #define RKNPU_IOVA_START PAGE_SIZE
@@ -113,6 +119,18 @@ void rknpu_space_put(struct rknpu_space *space)
 }
 
 /**
+ * rknpu_space_get() - take a reference
+ * @space: the space
+ *
+ * Return: @space.
+ */
+struct rknpu_space *rknpu_space_get(struct rknpu_space *space)
+{
+	kref_get(&space->ref);
+	return space;
+}
+
+/**
  * rknpu_space_get_current() - find or create the address spaces of the calling process
  * @rknpu: the device
  *
@@ -122,14 +140,13 @@ struct rknpu_space *rknpu_space_get_current(struct rknpu_device *rknpu)
 {
 	struct pid *pid = task_tgid(current);
 	struct rknpu_space *space;
+	unsigned int level;
 
 	guard(mutex)(&rknpu->spaces_lock);
 
 	list_for_each_entry(space, &rknpu->spaces, node) {
-		if (space->pid == pid && space->exec_id == current->self_exec_id) {
-			kref_get(&space->ref);
-			return space;
-		}
+		if (space->pid == pid && space->exec_id == current->self_exec_id)
+			return rknpu_space_get(space);
 	}
 
 	space = kzalloc(sizeof(*space), GFP_KERNEL);
@@ -140,6 +157,8 @@ struct rknpu_space *rknpu_space_get_current(struct rknpu_device *rknpu)
 	space->pid = get_pid(pid);
 	space->exec_id = current->self_exec_id;
 	mutex_init(&space->lock);
+	for (level = 0; level < RKNPU_NUM_LEVELS; level++)
+		rknpu_dispatch_flow_init(&space->flow[level], level);
 	list_add(&space->node, &rknpu->spaces);
 	return space;
 }
@@ -157,6 +176,31 @@ bool rknpu_domain_id_valid(const struct rknpu_device *rknpu, u32 id)
 }
 
 /**
+ * rknpu_isolates() - is a process kept from other processes' buffers?
+ * @rknpu: the device
+ *
+ * Return: true if so.
+ */
+bool rknpu_isolates(const struct rknpu_device *rknpu)
+{
+	return rknpu->iommu && !rknpu_shared;
+}
+
+/* The domain that a process has already, with a reference, or NULL. Under spaces_lock. */
+static struct rknpu_domain *get_shared_domain(struct rknpu_device *rknpu, unsigned int id)
+{
+	struct rknpu_space *space;
+
+	list_for_each_entry(space, &rknpu->spaces, node) {
+		if (!space->domain[id])
+			continue;
+		kref_get(&space->domain[id]->ref);
+		return space->domain[id];
+	}
+	return NULL;
+}
+
+/**
  * rknpu_space_get_domain() - find or create one of a process's domains
  * @space: the process
  * @id: number of the domain, already checked
@@ -167,15 +211,25 @@ struct rknpu_domain *rknpu_space_get_domain(struct rknpu_space *space, unsigned 
 {
 	struct rknpu_domain *domain;
 
+	scoped_guard(mutex, &space->lock) {
+		domain = space->domain[id];
+		if (domain) {
+			kref_get(&domain->ref);
+			return domain;
+		}
+	}
+
+	guard(mutex)(&space->rknpu->spaces_lock);
 	guard(mutex)(&space->lock);
 
 	domain = space->domain[id];
-	if (!domain) {
+	if (!domain && rknpu_shared)
+		domain = get_shared_domain(space->rknpu, id);
+	if (!domain)
 		domain = domain_create(space->rknpu, id);
-		if (IS_ERR(domain))
-			return domain;
-		space->domain[id] = domain;
-	}
+	if (IS_ERR(domain))
+		return domain;
+	space->domain[id] = domain;
 	kref_get(&domain->ref);
 	return domain;
 }

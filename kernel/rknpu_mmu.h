@@ -10,6 +10,7 @@
 #include <drm/drm_mm.h>
 #include <drm/rknpu_drm.h>
 
+#include "rknpu_dispatch.h"
 #include "rknpu_usage.h"
 
 struct iommu_domain;
@@ -63,7 +64,7 @@ struct rknpu_domain {
  * struct rknpu_space - the address spaces of one process
  */
 struct rknpu_space {
-	/** @ref: files and mapping records */
+	/** @ref: files, mapping records and jobs */
 	struct kref ref;
 	/** @rknpu: the device */
 	struct rknpu_device *rknpu;
@@ -76,7 +77,7 @@ struct rknpu_space {
 	 * may be in the hands of its children
 	 */
 	u64 exec_id;
-	/** @lock: protects @domain and @current_id */
+	/** @lock: protects @domain and @current_id; taken inside &rknpu_device.spaces_lock */
 	struct mutex lock;
 	/** @domain: created on first use */
 	struct rknpu_domain *domain[RKNPU_MAX_IOMMU_DOMAIN_NUM];
@@ -84,6 +85,8 @@ struct rknpu_space {
 	unsigned int current_id;
 	/** @usage: memory of the process */
 	struct rknpu_usage usage;
+	/** @flow: its share of the cores, by priority; protected by &rknpu_device.lock */
+	struct rknpu_dispatch_flow flow[RKNPU_NUM_LEVELS];
 };
 
 /**
@@ -108,9 +111,11 @@ struct rknpu_mapping {
 	struct drm_mm_node mm_node;
 };
 
+bool rknpu_isolates(const struct rknpu_device *rknpu);
 bool rknpu_domain_id_valid(const struct rknpu_device *rknpu, u32 id);
 
 struct rknpu_space *rknpu_space_get_current(struct rknpu_device *rknpu);
+struct rknpu_space *rknpu_space_get(struct rknpu_space *space);
 void rknpu_space_put(struct rknpu_space *space);
 struct rknpu_domain *rknpu_space_get_domain(struct rknpu_space *space, unsigned int id);
 

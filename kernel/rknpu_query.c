@@ -37,8 +37,12 @@ static u64 core_masks(const struct rknpu_device *rknpu)
 
 static u64 features(const struct rknpu_device *rknpu)
 {
-	u64 features = rknpu->iommu ? RKNPU_FEATURE_IOMMU | RKNPU_FEATURE_ISOLATION : 0;
+	u64 features = 0;
 
+	if (rknpu->iommu)
+		features |= RKNPU_FEATURE_IOMMU;
+	if (rknpu_isolates(rknpu))
+		features |= RKNPU_FEATURE_ISOLATION;
 	if (rknpu->cores[0].io->resets[0])
 		features |= RKNPU_FEATURE_CORE_RESET;
 	return features;

@@ -45,6 +45,9 @@ void rknpu_sched_job_end(struct rknpu_job *job)
 	lockdep_assert_held(&job->rknpu->lock);
 
 	job->ended = true;
+	if (job->sched.mask)
+		rknpu_dispatch_account(&job->rknpu->dispatch, &job->sched,
+				       job->started_ns ? job->ended_ns - job->started_ns : 0);
 	list_del_init(&job->wait_node);
 	list_del_init(&job->file_node);
 	complete_all(&job->done);
@@ -389,10 +392,7 @@ static void enqueue(struct rknpu_job *job)
 /* Cores in service that could run the job */
 static bool can_run(const struct rknpu_job *job)
 {
-	u8 usable = rknpu_dispatch_usable(&job->rknpu->dispatch);
-	u8 wanted = job->sched.wanted;
-
-	return job->sched.any ? wanted & usable : (wanted & usable) == wanted;
+	return rknpu_dispatch_possible(&job->sched, rknpu_dispatch_usable(&job->rknpu->dispatch));
 }
 
 /**
@@ -486,7 +486,7 @@ static void abandon(struct rknpu_job *job, struct list_head *waited)
 		return;
 	}
 	if (!list_empty(&job->sched.node)) {
-		rknpu_dispatch_remove(&job->sched);
+		rknpu_dispatch_remove(&rknpu->dispatch, &job->sched);
 		job->error = -ECANCELED;
 		rknpu_sched_job_end(job);
 		rknpu_sched_run(rknpu);
@@ -541,16 +541,19 @@ void rknpu_sched_close(struct rknpu_file *file)
  */
 int rknpu_sched_init(struct rknpu_device *rknpu)
 {
-	u8 mmu_of_core[RKNPU_DISPATCH_MAX_CORES];
+	u8 mmu_of_core[RKNPU_DISPATCH_MAX_CORES], pool_of_core[RKNPU_DISPATCH_MAX_CORES];
 	unsigned int i, n;
 
 	for (i = 0; i < rknpu->num_cores; i++)
 		for (n = 0; n < rknpu->num_nodes; n++)
 			if (rknpu->cores[i].node == rknpu->nodes[n])
 				mmu_of_core[i] = n;
+	/* Only where processes differ in what the IOMMU shows, they keep each other from it. */
+	for (i = 0; i < rknpu->num_cores; i++)
+		pool_of_core[i] = rknpu_isolates(rknpu) ? mmu_of_core[i] : i;
 
 	spin_lock_init(&rknpu->lock);
-	rknpu_dispatch_init(&rknpu->dispatch, rknpu->num_cores, mmu_of_core);
+	rknpu_dispatch_init(&rknpu->dispatch, rknpu->num_cores, mmu_of_core, pool_of_core);
 	init_waitqueue_head(&rknpu->idle);
 	init_llist_head(&rknpu->reap);
 	init_llist_head(&rknpu->signal);
@@ -575,6 +578,7 @@ static bool quiet(struct rknpu_device *rknpu)
  */
 void rknpu_sched_stop(struct rknpu_device *rknpu)
 {
+	struct rknpu_dispatch_job *sched;
 	struct rknpu_job *job, *tmp;
 	LIST_HEAD(waited);
 	unsigned int i;
@@ -585,12 +589,10 @@ void rknpu_sched_stop(struct rknpu_device *rknpu)
 		rknpu->dispatch.held = BIT(rknpu->num_cores) - 1;
 		list_for_each_entry_safe(job, tmp, &rknpu->waiting, wait_node)
 			end_waiting(job, -ENODEV, &waited);
-		for (i = 0; i < RKNPU_NUM_QUEUES; i++) {
-			list_for_each_entry_safe(job, tmp, &rknpu->dispatch.queue[i], sched.node) {
-				rknpu_dispatch_remove(&job->sched);
-				job->error = -ENODEV;
-				rknpu_sched_job_end(job);
-			}
+		while ((sched = rknpu_dispatch_waiting(&rknpu->dispatch))) {
+			rknpu_dispatch_remove(&rknpu->dispatch, sched);
+			to_job(sched)->error = -ENODEV;
+			rknpu_sched_job_end(to_job(sched));
 		}
 		for (i = 0; i < rknpu->num_cores; i++)
 			if (rknpu_dispatch_busy(&rknpu->dispatch, i))

@@ -6,10 +6,12 @@
  *  - a core never gets a second job, a job gets exactly the cores that it asked for, or one of them;
  *  - cores behind one IOMMU never work in different address spaces, and an address space changes only while all of
  *    them are quiet;
- *  - nothing starts on a core that the oldest waiting job asked for, except that job;
+ *  - nothing starts on a core that a waiting job of a higher level asked for;
+ *  - of jobs of one flow, nothing starts on a core that the oldest waiting one asked for, except that job;
  *  - as long as something waits, something runs or is about to: no deadlock; and in the end everything has run.
  *
- * All orders of events are tried for every choice of up to three jobs; longer histories are drawn at random.
+ * All orders of events are tried for every choice of up to three jobs of two flows; longer histories of many flows are
+ * drawn at random.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -25,8 +27,15 @@
 
 #define CORES 3
 #define MAX_JOBS 64
+#define FLOWS 6
 
-enum job_state { NEW, WAITING, SWITCHING, RUNNING, DONE };
+enum job_state {
+	NEW,
+	WAITING,
+	SWITCHING,
+	RUNNING,
+	DONE
+};
 
 struct job {
 	struct rknpu_dispatch_job sched;
@@ -38,6 +47,7 @@ struct job {
 struct world {
 	struct rknpu_dispatch d;
 	const u8 *mmu;
+	struct rknpu_dispatch_flow flow[FLOWS];
 	struct job job[MAX_JOBS];
 	unsigned int jobs, arrived, done;
 	struct job *on_core[CORES];
@@ -57,31 +67,59 @@ static const struct {
 #define KINDS (sizeof(kinds) / sizeof(kinds[0]))
 #define CHOICES (2 * KINDS)
 
-static void world_init(struct world *w, const u8 *mmu)
+/* @levels: of the flows; those that are left are normal */
+static void world_init(struct world *w, const u8 *mmu, const enum rknpu_dispatch_level *levels, unsigned int num_levels)
 {
+	unsigned int i;
+
 	memset(w, 0, sizeof(*w));
 	w->mmu = mmu;
-	rknpu_dispatch_init(&w->d, CORES, mmu);
+	rknpu_dispatch_init(&w->d, CORES, mmu, mmu);
+	for (i = 0; i < FLOWS; i++)
+		rknpu_dispatch_flow_init(&w->flow[i], i < num_levels ? levels[i] : RKNPU_LEVEL_NORMAL);
 }
 
-static void world_plan(struct world *w, unsigned int choice)
+/* Adds a job of a flow; @choice: kind and address space */
+static void world_plan_flow(struct world *w, unsigned int choice, unsigned int flow)
 {
 	struct job *job = &w->job[w->jobs++];
 
 	job->space = choice % 2;
+	job->sched.flow = &w->flow[flow];
 	job->sched.wanted = kinds[choice / 2].wanted;
 	job->sched.any = kinds[choice / 2].any;
 	job->sched.space = &spaces[job->space];
 }
 
-static struct job *oldest_waiting(struct world *w)
+/* Adds a job of the flow that belongs to its address space. */
+static void world_plan(struct world *w, unsigned int choice)
+{
+	world_plan_flow(w, choice, choice % 2);
+}
+
+static bool is_gang(const struct job *job)
+{
+	return !job->sched.any && __builtin_popcount(job->sched.wanted) > 1;
+}
+
+static struct job *oldest_waiting(struct world *w, const struct rknpu_dispatch_flow *flow)
 {
 	unsigned int i;
 
 	for (i = 0; i < w->arrived; i++)
-		if (w->job[i].state == WAITING)
+		if (w->job[i].state == WAITING && (!flow || w->job[i].sched.flow == flow))
 			return &w->job[i];
 	return NULL;
+}
+
+static unsigned int waiting_gangs(const struct world *w)
+{
+	unsigned int i, gangs = 0;
+
+	for (i = 0; i < w->arrived; i++)
+		if (w->job[i].state == WAITING && is_gang(&w->job[i]))
+			gangs++;
+	return gangs;
 }
 
 static bool anything_at_work(const struct world *w)
@@ -89,7 +127,27 @@ static bool anything_at_work(const struct world *w)
 	return w->on_core[0] || w->on_core[1] || w->on_core[2];
 }
 
-static void check_start(struct world *w, struct job *job, const struct job *oldest, bool needs_switch)
+/* Of several gangs only the first may hold its cores free. */
+static void check_order(struct world *w, const struct job *job)
+{
+	const struct job *oldest = oldest_waiting(w, job->sched.flow);
+	bool gangs = waiting_gangs(w) > 1;
+	u8 mask = job->sched.mask;
+	unsigned int i;
+
+	if (job != oldest)
+		assert_int_equal(mask & oldest->sched.wanted, 0);
+
+	for (i = 0; i < w->arrived; i++) {
+		const struct job *other = &w->job[i];
+
+		if (other == oldest_waiting(w, other->sched.flow) &&
+		    other->sched.flow->level < job->sched.flow->level && !(gangs && is_gang(other)))
+			assert_int_equal(mask & other->sched.wanted, 0);
+	}
+}
+
+static void check_start(struct world *w, struct job *job, bool needs_switch)
 {
 	u8 mask = job->sched.mask;
 	unsigned int i, other;
@@ -101,8 +159,7 @@ static void check_start(struct world *w, struct job *job, const struct job *olde
 	else
 		assert_int_equal(mask, job->sched.wanted);
 	assert_int_equal(mask & ~job->sched.wanted, 0);
-	if (job != oldest)
-		assert_int_equal(mask & oldest->sched.wanted, 0);
+	check_order(w, job);
 
 	for (i = 0; i < CORES; i++) {
 		if (!(mask & 1 << i))
@@ -122,21 +179,20 @@ static void check_start(struct world *w, struct job *job, const struct job *olde
 static void run(struct world *w)
 {
 	struct rknpu_dispatch_job *next;
-	const struct job *oldest;
 	bool needs_switch;
 	unsigned int i;
 
-	while (oldest = oldest_waiting(w), next = rknpu_dispatch_next(&w->d, &needs_switch)) {
+	while ((next = rknpu_dispatch_next(&w->d, &needs_switch))) {
 		struct job *job = list_entry(next, struct job, sched);
 
-		check_start(w, job, oldest, needs_switch);
+		check_start(w, job, needs_switch);
 		for (i = 0; i < CORES; i++)
 			if (next->mask & 1 << i)
 				w->on_core[i] = job;
 		job->state = needs_switch ? SWITCHING : RUNNING;
 		job->left = next->mask;
 	}
-	if (oldest_waiting(w))
+	if (oldest_waiting(w, NULL))
 		assert_true(anything_at_work(w));
 }
 
@@ -171,6 +227,8 @@ static void finish_core(struct world *w, unsigned int core)
 	if (!job->left) {
 		job->state = DONE;
 		w->done++;
+		/* Any time will do: the rules hold for all. */
+		rknpu_dispatch_account(&w->d, &job->sched, (u64)(job - w->job) * 1000000);
 	}
 	rknpu_dispatch_release(&w->d, core);
 	run(w);
@@ -215,14 +273,20 @@ static unsigned int count_events(const struct world *w)
 
 #define MAX_EVENTS 64
 
+/* What does not change during a history: the IOMMUs, and the levels of the two flows */
+struct setting {
+	const u8 *mmu;
+	enum rknpu_dispatch_level level[2];
+};
+
 /* Replays a history of choices, then goes on with the first possible event each time. Returns the length. */
-static unsigned int replay(const u8 *mmu, const unsigned int *choice, unsigned int jobs, unsigned int *history,
-			   unsigned int *width)
+static unsigned int replay(const struct setting *setting, const unsigned int *choice, unsigned int jobs,
+			   unsigned int *history, unsigned int *width)
 {
 	struct world w;
 	unsigned int step = 0, i;
 
-	world_init(&w, mmu);
+	world_init(&w, setting->mmu, setting->level, 2);
 	for (i = 0; i < jobs; i++)
 		world_plan(&w, choice[i]);
 	while ((width[step] = count_events(&w))) {
@@ -235,13 +299,13 @@ static unsigned int replay(const u8 *mmu, const unsigned int *choice, unsigned i
 }
 
 /* All orders of events for one choice of jobs, by counting the history like a number with varying base */
-static unsigned long all_orders(const u8 *mmu, const unsigned int *choice, unsigned int jobs)
+static unsigned long all_orders(const struct setting *setting, const unsigned int *choice, unsigned int jobs)
 {
 	unsigned int history[MAX_EVENTS] = { 0 }, width[MAX_EVENTS], length;
 	unsigned long orders = 0;
 
 	for (;;) {
-		length = replay(mmu, choice, jobs, history, width);
+		length = replay(setting, choice, jobs, history, width);
 		orders++;
 		while (length && history[length - 1] + 1 == width[length - 1])
 			history[--length] = 0;
@@ -251,7 +315,7 @@ static unsigned long all_orders(const u8 *mmu, const unsigned int *choice, unsig
 	}
 }
 
-static void exhaustive(const u8 *mmu)
+static void exhaustive(const struct setting *setting)
 {
 	unsigned int choice[3], jobs, n, i;
 	unsigned long orders = 0;
@@ -266,7 +330,7 @@ static void exhaustive(const u8 *mmu)
 
 			for (i = 0; i < jobs; i++, rest /= CHOICES)
 				choice[i] = rest % CHOICES;
-			orders += all_orders(mmu, choice, jobs);
+			orders += all_orders(setting, choice, jobs);
 		}
 	}
 	print_message("%lu orders of events\n", orders);
@@ -274,14 +338,22 @@ static void exhaustive(const u8 *mmu)
 
 static void test_exhaustive_one_mmu(void **state)
 {
+	const struct setting equals = { one_mmu, { RKNPU_LEVEL_NORMAL, RKNPU_LEVEL_NORMAL } };
+	const struct setting levels = { one_mmu, { RKNPU_LEVEL_NORMAL, RKNPU_LEVEL_HIGH } };
+
 	(void)state;
-	exhaustive(one_mmu);
+	exhaustive(&equals);
+	exhaustive(&levels);
 }
 
 static void test_exhaustive_mmu_per_core(void **state)
 {
+	const struct setting equals = { mmu_per_core, { RKNPU_LEVEL_LOW, RKNPU_LEVEL_LOW } };
+	const struct setting levels = { mmu_per_core, { RKNPU_LEVEL_LOWEST, RKNPU_LEVEL_LOW } };
+
 	(void)state;
-	exhaustive(mmu_per_core);
+	exhaustive(&equals);
+	exhaustive(&levels);
 }
 
 static void random_histories(const u8 *mmu, unsigned int seed)
@@ -289,12 +361,15 @@ static void random_histories(const u8 *mmu, unsigned int seed)
 	unsigned int round, i, events;
 	struct world w;
 
+	const enum rknpu_dispatch_level levels[FLOWS] = { RKNPU_LEVEL_HIGH,   RKNPU_LEVEL_NORMAL, RKNPU_LEVEL_LOWEST,
+							  RKNPU_LEVEL_NORMAL, RKNPU_LEVEL_NORMAL, RKNPU_LEVEL_LOW };
+
 	print_message("seed %u\n", seed);
 	srand(seed);
 	for (round = 0; round < 5000; round++) {
-		world_init(&w, mmu);
+		world_init(&w, mmu, levels, FLOWS);
 		for (i = 0; i < MAX_JOBS; i++)
-			world_plan(&w, rand() % CHOICES);
+			world_plan_flow(&w, rand() % CHOICES, rand() % FLOWS);
 		while ((events = count_events(&w)))
 			happen(&w, rand() % events);
 		assert_int_equal(w.done, MAX_JOBS);
@@ -320,8 +395,8 @@ static void test_stopped_core_keeps_its_space(void **state)
 	bool needs_switch;
 
 	(void)state;
-	world_init(&w, one_mmu);
-	world_plan(&w, 2 * 2);     /* core 0, space 0 */
+	world_init(&w, one_mmu, NULL, 0);
+	world_plan(&w, 2 * 2); /* core 0, space 0 */
 	world_plan(&w, 3 * 2 + 1); /* core 1, space 1 */
 	arrive(&w);
 	finish_switch(&w, &w.job[0]);
@@ -340,7 +415,7 @@ static void test_held_cores_get_nothing(void **state)
 	bool needs_switch;
 
 	(void)state;
-	world_init(&w, mmu_per_core);
+	world_init(&w, mmu_per_core, NULL, 0);
 	world_plan(&w, 0);
 	w.d.held = 7;
 	w.job[0].state = WAITING;
@@ -357,10 +432,10 @@ static void test_retired_core(void **state)
 	bool needs_switch;
 
 	(void)state;
-	world_init(&w, mmu_per_core);
+	world_init(&w, mmu_per_core, NULL, 0);
 	world_plan(&w, 3 * 2); /* core 1 */
 	world_plan(&w, 6 * 2); /* all three */
-	world_plan(&w, 0);     /* any */
+	world_plan(&w, 0); /* any */
 	rknpu_dispatch_retire(&w.d, 1);
 	rknpu_dispatch_release(&w.d, 1);
 	assert_int_equal(rknpu_dispatch_usable(&w.d), 5);
@@ -374,17 +449,38 @@ static void test_retired_core(void **state)
 	assert_ptr_equal(rknpu_dispatch_next(&w.d, &needs_switch), &w.job[2].sched);
 }
 
+/* A job for any core goes where its address space is in place already. */
+static void test_any_core_avoids_a_switch(void **state)
+{
+	struct world w;
+	bool needs_switch;
+
+	(void)state;
+	world_init(&w, mmu_per_core, NULL, 0);
+	world_plan(&w, 3 * 2); /* core 1 */
+	world_plan(&w, 0); /* any, of the same address space */
+	arrive(&w);
+	finish_switch(&w, &w.job[0]);
+	finish_core(&w, 1);
+	rknpu_dispatch_add(&w.d, &w.job[1].sched);
+	assert_ptr_equal(rknpu_dispatch_next(&w.d, &needs_switch), &w.job[1].sched);
+	assert_int_equal(w.job[1].sched.mask, 2);
+	assert_false(needs_switch);
+}
+
 static void test_removed_job_never_starts(void **state)
 {
 	struct world w;
 	bool needs_switch;
 
 	(void)state;
-	world_init(&w, one_mmu);
+	world_init(&w, one_mmu, NULL, 0);
 	world_plan(&w, 0);
 	w.d.held = 7;
 	rknpu_dispatch_add(&w.d, &w.job[0].sched);
-	rknpu_dispatch_remove(&w.job[0].sched);
+	assert_ptr_equal(rknpu_dispatch_waiting(&w.d), &w.job[0].sched);
+	rknpu_dispatch_remove(&w.d, &w.job[0].sched);
+	assert_null(rknpu_dispatch_waiting(&w.d));
 	w.d.held = 0;
 	assert_null(rknpu_dispatch_next(&w.d, &needs_switch));
 }
@@ -399,6 +495,7 @@ int main(void)
 		cmocka_unit_test(test_stopped_core_keeps_its_space),
 		cmocka_unit_test(test_held_cores_get_nothing),
 		cmocka_unit_test(test_retired_core),
+		cmocka_unit_test(test_any_core_avoids_a_switch),
 		cmocka_unit_test(test_removed_job_never_starts),
 	};
 

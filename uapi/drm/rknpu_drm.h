@@ -271,7 +271,10 @@ struct rknpu_submit {
 	__u32 task_number;
 	/** @task_counter: out, tasks finished, also on -ETIMEDOUT */
 	__u32 task_counter;
-	/** @priority: in, 0 is normal */
+	/**
+	 * @priority: in, like a nice level: 0 is normal, 1 low, 2 and more lowest; below 0 is high
+	 * for callers with CAP_SYS_NICE and normal for others
+	 */
 	__s32 priority;
 	/** @task_obj_addr: in, token of the buffer with the array of &struct rknpu_task */
 	__u64 task_obj_addr;
