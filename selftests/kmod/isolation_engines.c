@@ -318,7 +318,7 @@ TEST_F_TIMEOUT(engines, memory_of_another_process, 60)
 	unsigned int core;
 
 	if (!(npu_param(self->fd, RKNPU_PARAM_FEATURES) & RKNPU_FEATURE_ISOLATION))
-		SKIP(return, "all processes share the NPU's addresses");
+		SKIP(return, "no IOMMU: the NPU reaches all memory");
 	memcpy(before, self->secret.map, PAGE);
 	for (core = 0; core < NPU_CORES; core++) {
 		struct attack a = { 1U << core, variant->reg, self->secret.dma };

@@ -6,13 +6,12 @@
  */
 #include <fcntl.h>
 #include <stdio.h>
-#include <sys/ioctl.h>
 #include <sys/mman.h>
-#include <linux/dma-heap.h>
 
 #include "kselftest_harness.h"
 #include "npu_client.h"
 #include "npu_control.h"
+#include "npu_dmabuf.h"
 #include "npu_matmul.h"
 #include "npu_proc.h"
 #include "npu_usage.h"
@@ -66,7 +65,7 @@ struct things {
 	int fd, other;		/* the NPU, twice */
 	char path[64];		/* of its node */
 	struct npu_bo bo;
-	int dmabuf;		/* memory of somebody else */
+	struct npu_dmabuf foreign;	/* memory of somebody else */
 	__u32 flags;		/* of the buffer to create */
 	__s32 domain;
 	struct npu_matmul mm;
@@ -193,7 +192,7 @@ static int create_and_export(struct things *t)
 static int import_foreign(struct things *t)
 {
 	__u32 handle;
-	int ret = npu_import(t->fd, t->dmabuf, &handle);
+	int ret = npu_import(t->fd, t->foreign.fd, &handle);
 
 	return ret ? ret : (int)handle;
 }
@@ -202,7 +201,7 @@ static int import_foreign(struct things *t)
 static int import_and_query(struct things *t)
 {
 	struct rknpu_mem_create arg = { .iommu_domain_id = t->domain };
-	int ret = npu_import(t->fd, t->dmabuf, &arg.handle);
+	int ret = npu_import(t->fd, t->foreign.fd, &arg.handle);
 	__u32 handle = arg.handle;
 
 	if (ret)
@@ -343,19 +342,6 @@ static void sweep(struct __test_metadata *_metadata, struct things *t, const str
 	EXPECT_EQ(0, npu_good_job(t->fd, RKNPU_CORE_AUTO_MASK));
 }
 
-static int system_heap(size_t size)
-{
-	struct dma_heap_allocation_data arg = { .len = size, .fd_flags = O_RDWR | O_CLOEXEC };
-	int heap = open("/dev/dma_heap/system", O_RDONLY | O_CLOEXEC);
-	int ret;
-
-	if (heap < 0)
-		return -errno;
-	ret = ioctl(heap, DMA_HEAP_IOCTL_ALLOC, &arg) ? -errno : (int)arg.fd;
-	close(heap);
-	return ret;
-}
-
 FIXTURE(inject)
 {
 	struct things t;
@@ -364,6 +350,7 @@ FIXTURE(inject)
 FIXTURE_SETUP(inject)
 {
 	struct things *t = &self->t;
+	bool iommu;
 
 	if (!kernel_injects())
 		SKIP(return, "the kernel injects no failures");
@@ -377,8 +364,10 @@ FIXTURE_SETUP(inject)
 	ASSERT_LE(0, t->other);
 	ASSERT_EQ(0, npu_bo_create(&t->bo, t->fd, 9 * PAGE, NPU_DATA));
 	ASSERT_EQ(0, npu_matmul_create(&t->mm, t->fd, 2, 64, 32, 1));
-	t->dmabuf = system_heap(8 * PAGE);
-	ASSERT_LE(0, t->dmabuf);
+	/* Without an IOMMU only what lies in one piece can be imported. */
+	iommu = npu_has_iommu(t->fd);
+	ASSERT_EQ(0, npu_dmabuf_create(&t->foreign, iommu ? NPU_SYSTEM_HEAP : NPU_CMA_HEAP,
+				       8 * PAGE));
 }
 
 FIXTURE_TEARDOWN(inject)
@@ -389,7 +378,7 @@ FIXTURE_TEARDOWN(inject)
 		return;
 	npu_matmul_destroy(&t->mm);
 	npu_bo_destroy(&t->bo);
-	close(t->dmabuf);
+	npu_dmabuf_destroy(&t->foreign);
 	close(t->other);
 	close(t->fd);
 	close(t->nth);
@@ -409,7 +398,7 @@ TEST_F_TIMEOUT(inject, create_of_every_kind, 300)
 
 	for (i = 0; i < ARRAY_SIZE(kinds); i++) {
 		self->t.flags = kinds[i];
-		self->t.domain = i % 2;
+		self->t.domain = npu_has_iommu(self->t.fd) ? i % 2 : 0;
 		sweep(_metadata, &self->t, &call);
 	}
 }
@@ -576,6 +565,8 @@ TEST_F(inject, iommu_map)
 	__u32 handle;
 	unsigned int i;
 
+	if (!npu_has_iommu(self->t.fd))
+		SKIP(return, "no IOMMU: nothing is mapped");
 	for (i = 0; i < ARRAY_SIZE(places); i++) {
 		arg = (struct rknpu_mem_create) {
 			.size = (256 + 16 + 5) * PAGE, .flags = NPU_DATA,
@@ -590,7 +581,7 @@ TEST_F(inject, iommu_map)
 		EXPECT_EQ(0, npu_destroy(self->t.fd, retry.handle));
 	}
 
-	ASSERT_EQ(0, npu_import(self->t.fd, self->t.dmabuf, &handle));
+	ASSERT_EQ(0, npu_import(self->t.fd, self->t.foreign.fd, &handle));
 	ASSERT_EQ(0, fail_mapping(0));
 	arg = (struct rknpu_mem_create) { .handle = handle };
 	EXPECT_EQ(-ENOMEM, npu_create(self->t.fd, &arg));

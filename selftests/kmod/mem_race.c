@@ -98,7 +98,7 @@ static void create(struct racer *r)
 	};
 	struct rknpu_mem_create arg = {
 		.size = 1 + next(r) % (6 * PAGE), .flags = kinds[next(r) % ARRAY_SIZE(kinds)],
-		.iommu_domain_id = next(r) % 3 == 0,
+		.iommu_domain_id = npu_has_iommu(r->fd) && next(r) % 3 == 0,
 	};
 	int ret;
 

@@ -3,6 +3,6 @@
 # The driver's interface on a board without an IOMMU.
 . "$(dirname "$0")/lib.sh"
 
-reasons='no IOMMU'
+reasons+='|no IOMMU'
 mapfile -t programs < <(kmod_programs)
 guest_tests "--dt noiommu --timeout 1800" /usr/libexec/rknpu/kmod "${programs[@]}"
