@@ -180,7 +180,7 @@ TEST_F(life, signals_that_do_not_kill)
 	npu_matmul_destroy(&mm);
 }
 
-TEST_F(life, close_with_buffers_mapped)
+TEST_F_TIMEOUT(life, close_with_buffers_mapped, 120)
 {
 	long before = 0;
 	unsigned int i;
@@ -200,7 +200,7 @@ TEST_F(life, close_with_buffers_mapped)
 	EXPECT_GT(before + 4096, npu_used_memory());
 }
 
-TEST_F_TIMEOUT(life, open_use_close, 120)
+TEST_F_TIMEOUT(life, open_use_close, 300)
 {
 	long before = 0;
 	unsigned int i;

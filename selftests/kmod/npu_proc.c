@@ -124,7 +124,7 @@ static void shrink_caches(void)
 
 	sync();
 	write_file("/proc/sys/vm/drop_caches", "3");
-	/* KASAN keeps freed objects in quarantine, megabytes of them, until their slab is shrunk. */
+	/* KASAN keeps freed objects in quarantine (megabytes) until their slab is shrunk. */
 	if (npu_kernel_is_slow() && !glob("/sys/kernel/slab/*/shrink", 0, NULL, &slabs)) {
 		for (i = 0; i < slabs.gl_pathc; i++)
 			write_file(slabs.gl_pathv[i], "1");

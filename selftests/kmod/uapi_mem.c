@@ -433,7 +433,7 @@ TEST_F(mem, many_buffers_are_apart)
 }
 
 /* The space of addresses is given back: far more than 4 GiB pass through it here. */
-TEST_F_TIMEOUT(mem, addresses_are_reused, 120)
+TEST_F_TIMEOUT(mem, addresses_are_reused, 300)
 {
 	unsigned int i;
 

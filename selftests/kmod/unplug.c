@@ -394,7 +394,11 @@ TEST_F_TIMEOUT(unplug, many_times, 120)
 		if (i == 4)
 			before = npu_used_memory();
 	}
-	EXPECT_GT(before + 2048, npu_used_memory());
+	/*
+	 * What remembers where memory came from keeps some 200 KiB for each of the fifteen rounds.
+	 * But it has kmemleak, and the ordinary kernel the close bound.
+	 */
+	EXPECT_GT(before + (npu_kernel_is_slow() ? 15 * 400 : 2048), npu_used_memory());
 	self->fd = npu_open();
 }
 
