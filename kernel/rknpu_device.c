@@ -21,6 +21,7 @@
 #include "rknpu_debugfs.h"
 #include "rknpu_device.h"
 #include "rknpu_drv.h"
+#include "rknpu_job.h"
 #include "rknpu_mmu.h"
 #include "rknpu_sched.h"
 #include "rknpu_soc.h"
@@ -189,6 +190,7 @@ static void hardware_fini(struct rknpu_device *rknpu)
 
 	rknpu_sched_stop(rknpu);
 	rknpu_power_fini(rknpu);
+	rknpu_job_free_spare(rknpu);
 	cores_mute(rknpu, rknpu->num_cores);
 	for (i = 0; i < rknpu->num_nodes; i++)
 		rknpu_mmu_detach(rknpu->nodes[i]);

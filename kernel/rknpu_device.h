@@ -119,6 +119,8 @@ struct rknpu_device {
 	atomic_t signalling;
 	/** @jobs: jobs that have not been freed */
 	atomic_t jobs;
+	/** @spare_job: memory for the next job, or NULL */
+	struct rknpu_job *spare_job;
 	/**
 	 * @idle: woken when a core stops working while cores are held back, and by the last job
 	 */

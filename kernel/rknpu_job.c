@@ -61,6 +61,22 @@ static bool give_back_atomic(struct rknpu_job *job)
 	return true;
 }
 
+/* One job is kept for the next submission: an ordinary stream of jobs allocates nothing. */
+static struct rknpu_job *job_alloc(struct rknpu_device *rknpu)
+{
+	struct rknpu_job *job = xchg(&rknpu->spare_job, NULL);
+	unsigned int i;
+
+	if (!job)
+		job = kmem_cache_alloc(rknpu_job_cache, GFP_KERNEL);
+	if (!job)
+		return NULL;
+	memset(job, 0, offsetof(struct rknpu_job, range));
+	for (i = 0; i < ARRAY_SIZE(job->range); i++)
+		job->range[i].num_chunks = 0;
+	return job;
+}
+
 /* Sleeps, unless give_back_atomic() has done its work. */
 static void job_free(struct rknpu_job *job)
 {
@@ -70,7 +86,8 @@ static void job_free(struct rknpu_job *job)
 	for (i = 0; i < ARRAY_SIZE(job->range); i++)
 		if (job->range[i].num_chunks > 1)
 			kvfree(job->range[i].chunks);
-	rknpu_deps_put(job);
+	if (job->num_deps)
+		rknpu_deps_put(job);
 	dma_fence_put(job->fence);
 	if (job->visit.domain)
 		rknpu_domain_leave(&job->visit);
@@ -80,7 +97,9 @@ static void job_free(struct rknpu_job *job)
 		rknpu_space_put(job->space);
 	if (job->powered)
 		rknpu_power_put(rknpu);
-	kmem_cache_free(rknpu_job_cache, job);
+	job = xchg(&rknpu->spare_job, job);
+	if (job)
+		kmem_cache_free(rknpu_job_cache, job);
 	/*
 	 * From here on rknpu_sched_stop() may go on. The device stays for as long as a file, the
 	 * interrupt handler or the work queue, one of which we come from.
@@ -137,17 +156,39 @@ void rknpu_job_reap(struct work_struct *work)
 		job_free(job);
 }
 
-/* Reads what steers the hardware, each word once: user space may write at the same time. */
-static int read_task(struct rknpu_job *job, u32 index, struct rknpu_task *task)
-{
-	u64 offset = (u64)index * sizeof(*task);
-	const struct rknpu_task *direct = rknpu_bo_address(job->tasks, offset, sizeof(*task));
+/* What the driver needs of a task */
+struct task_start {
+	u64 regcmd;
+	u32 amount;
+	u32 int_mask;
+};
 
-	if (!direct)
-		return rknpu_bo_copy(job->rknpu, job->tasks, offset, task, sizeof(*task), false);
-	task->int_mask = READ_ONCE(direct->int_mask);
-	task->regcfg_amount = READ_ONCE(direct->regcfg_amount);
-	task->regcmd_addr = READ_ONCE(direct->regcmd_addr);
+/* Each word once: user space may write at the same time. */
+static void look_at(const struct rknpu_task *task, struct task_start *start)
+{
+	start->regcmd = READ_ONCE(task->regcmd_addr);
+	start->amount = READ_ONCE(task->regcfg_amount);
+	start->int_mask = READ_ONCE(task->int_mask);
+}
+
+static noinline int look_at_copy(struct rknpu_job *job, u64 offset, struct task_start *start)
+{
+	struct rknpu_task task;
+	int ret = rknpu_bo_copy(job->rknpu, job->tasks, offset, &task, sizeof(task), false);
+
+	if (!ret)
+		look_at(&task, start);
+	return ret;
+}
+
+static int read_task(struct rknpu_job *job, u32 index, struct task_start *start)
+{
+	u64 offset = (u64)index * sizeof(struct rknpu_task);
+	const struct rknpu_task *task = rknpu_bo_address(job->tasks, offset, sizeof(*task));
+
+	if (!task)
+		return look_at_copy(job, offset, start);
+	look_at(task, start);
 	return 0;
 }
 
@@ -163,7 +204,7 @@ static bool int_mask_valid(u32 mask)
 static int chunk_init(struct rknpu_job *job, struct rknpu_chunk *chunk, u32 first, u32 number)
 {
 	const struct rknpu_soc *soc = job->rknpu->soc;
-	struct rknpu_task head, tail;
+	struct task_start head, tail;
 	u64 amount;
 	int ret;
 
@@ -177,15 +218,15 @@ static int chunk_init(struct rknpu_job *job, struct rknpu_chunk *chunk, u32 firs
 			return ret;
 	}
 
-	amount = ((u64)head.regcfg_amount + RKNPU_PC_TAIL_COMMANDS + soc->amount_scale - 1) /
+	amount = ((u64)head.amount + RKNPU_PC_TAIL_COMMANDS + soc->amount_scale - 1) /
 			 soc->amount_scale -
 		 1;
-	if (amount > RKNPU_PC_DATA_AMOUNT_MAX || upper_32_bits(head.regcmd_addr) ||
-	    !IS_ALIGNED(head.regcmd_addr, RKNPU_PC_LIST_ALIGN) || !int_mask_valid(tail.int_mask))
+	if (amount > RKNPU_PC_DATA_AMOUNT_MAX || upper_32_bits(head.regcmd) ||
+	    !IS_ALIGNED(head.regcmd, RKNPU_PC_LIST_ALIGN) || !int_mask_valid(tail.int_mask))
 		return -EINVAL;
 
 	*chunk = (struct rknpu_chunk) {
-		.regcmd = head.regcmd_addr,
+		.regcmd = head.regcmd,
 		.amount = amount,
 		.number = number,
 		.first_mask = head.int_mask & RKNPU_INT_DONE,
@@ -252,17 +293,17 @@ static int ranges_init(struct rknpu_job *job, const struct rknpu_job_desc *desc)
 {
 	struct rknpu_device *rknpu = job->rknpu;
 	struct rknpu_dispatch_job *sched = &job->sched;
-	unsigned int i;
+	unsigned int cores, i;
 	int ret;
 
 	sched->any = desc->core_mask == RKNPU_CORE_AUTO_MASK;
 	sched->wanted = rknpu_job_check_core_mask(rknpu, desc->core_mask);
 
-	for (i = 0; i < rknpu->num_cores; i++) {
-		const struct rknpu_subcore_task *range = &desc->range[i];
+	for (cores = sched->wanted; cores; cores &= cores - 1) {
+		const struct rknpu_subcore_task *range;
 
-		if (!(sched->wanted & BIT(i)))
-			continue;
+		i = __ffs(cores);
+		range = &desc->range[i];
 		if (sched->any && !range->task_number) {
 			sched->wanted &= ~BIT(i);
 			continue;
@@ -287,6 +328,18 @@ static enum rknpu_dispatch_level level_of(s32 priority)
 }
 
 /**
+ * rknpu_job_free_spare() - free what is kept for the next job
+ * @rknpu: the device, without jobs for good
+ */
+void rknpu_job_free_spare(struct rknpu_device *rknpu)
+{
+	struct rknpu_job *job = xchg(&rknpu->spare_job, NULL);
+
+	if (job)
+		kmem_cache_free(rknpu_job_cache, job);
+}
+
+/**
  * rknpu_job_create() - check a request and make a job of it
  * @file: the caller
  * @desc: the request; the reference of its task array is passed on, whatever comes of it
@@ -301,7 +354,7 @@ struct rknpu_job *rknpu_job_create(struct rknpu_file *file, const struct rknpu_j
 	struct rknpu_job *job;
 	int ret;
 
-	job = kmem_cache_zalloc(rknpu_job_cache, GFP_KERNEL);
+	job = job_alloc(rknpu);
 	if (!job) {
 		rknpu_bo_put(desc->tasks);
 		return ERR_PTR(-ENOMEM);

@@ -75,8 +75,6 @@ struct rknpu_job {
 	struct rknpu_domain *domain;
 	/** @tasks: buffer with the task array, with a reference */
 	struct rknpu_bo *tasks;
-	/** @range: what each core would run */
-	struct rknpu_range range[RKNPU_DISPATCH_MAX_CORES];
 	/** @control: mode bits of the task control register, in place */
 	u32 control;
 	/** @base: value of the DMA base register */
@@ -91,8 +89,6 @@ struct rknpu_job {
 	struct rknpu_dep *deps;
 	/** @num_deps: number of @deps */
 	u32 num_deps;
-	/** @single_dep: the usual case */
-	struct rknpu_dep single_dep;
 	/** @waits: fences that have not signalled, and the submitter until all are armed */
 	atomic_t waits;
 	/** @dep_error: error of a fence that it waited for */
@@ -128,6 +124,13 @@ struct rknpu_job {
 	u32 finished;
 	/** @last_task: index of the last task that was started on the first core */
 	u32 last_task;
+
+	/* Not cleared at the beginning, as it may be unused. */
+
+	/** @range: what each core would run; constant */
+	struct rknpu_range range[RKNPU_DISPATCH_MAX_CORES];
+	/** @single_dep: the usual case of @deps */
+	struct rknpu_dep single_dep;
 };
 
 void rknpu_job_put(struct rknpu_job *job);
@@ -135,6 +138,7 @@ void rknpu_job_put_atomic(struct rknpu_job *job);
 struct rknpu_job *rknpu_job_create(struct rknpu_file *file, const struct rknpu_job_desc *desc);
 u8 rknpu_job_check_core_mask(const struct rknpu_device *rknpu, u32 mask);
 void rknpu_job_report(struct rknpu_job *job, struct rknpu_submit *args);
+void rknpu_job_free_spare(struct rknpu_device *rknpu);
 void rknpu_job_reap(struct work_struct *work);
 int rknpu_job_cache_create(void);
 void rknpu_job_cache_destroy(void);

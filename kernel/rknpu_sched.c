@@ -97,28 +97,47 @@ static void start_chunk(struct rknpu_core *core)
 }
 
 /* Puts a job on its cores, all at once. */
-static void start_job(struct rknpu_job *job)
+static void start_job(struct rknpu_job *job, u64 now)
 {
-	struct rknpu_device *rknpu = job->rknpu;
 	u64 timeout = job->timeout;
-	u64 now = ktime_get_ns();
-	unsigned int i;
+	unsigned int cores;
 
 	if (job->orphan)
 		timeout = min_t(u64, timeout, RKNPU_ORPHAN_TIMEOUT);
 
 	job->started_ns = now;
 	job->running = job->sched.mask;
-	for (i = 0; i < rknpu->num_cores; i++) {
-		struct rknpu_core *core = &rknpu->cores[i];
+	for (cores = job->running; cores; cores &= cores - 1) {
+		struct rknpu_core *core = &job->rknpu->cores[__ffs(cores)];
 
-		if (!(job->running & BIT(i)))
-			continue;
 		core->chunk = 0;
 		rknpu_core_unsilence(core);
 		rknpu_core_set_deadline(core, now, timeout);
 		rknpu_load_set(&core->load, now, true);
 		start_chunk(core);
+	}
+}
+
+/* Starts what can be started; @now may be 0 if the time is not known yet. */
+static void run_at(struct rknpu_device *rknpu, u64 now)
+{
+	struct rknpu_dispatch_job *sched;
+	unsigned int cores;
+	bool needs_switch;
+
+	lockdep_assert_held(&rknpu->lock);
+
+	while ((sched = rknpu_dispatch_next(&rknpu->dispatch, &needs_switch))) {
+		struct rknpu_job *job = to_job(sched);
+
+		for (cores = sched->mask; cores; cores &= cores - 1) {
+			kref_get(&job->ref);
+			rknpu->cores[__ffs(cores)].job = job;
+		}
+		if (needs_switch)
+			queue_work(rknpu->wq, &rknpu->switch_work);
+		else
+			start_job(job, now ?: ktime_get_ns());
 	}
 }
 
@@ -130,26 +149,7 @@ static void start_job(struct rknpu_job *job)
  */
 void rknpu_sched_run(struct rknpu_device *rknpu)
 {
-	struct rknpu_dispatch_job *sched;
-	bool needs_switch;
-	unsigned int i;
-
-	lockdep_assert_held(&rknpu->lock);
-
-	while ((sched = rknpu_dispatch_next(&rknpu->dispatch, &needs_switch))) {
-		struct rknpu_job *job = to_job(sched);
-
-		for (i = 0; i < rknpu->num_cores; i++) {
-			if (!(sched->mask & BIT(i)))
-				continue;
-			kref_get(&job->ref);
-			rknpu->cores[i].job = job;
-		}
-		if (needs_switch)
-			queue_work(rknpu->wq, &rknpu->switch_work);
-		else
-			start_job(job);
-	}
+	run_at(rknpu, 0);
 }
 
 /* Somebody who holds cores back waits for them to run dry. */
@@ -194,6 +194,7 @@ void rknpu_sched_chunk_done(struct rknpu_core *core, u32 status)
 	struct rknpu_device *rknpu = core->rknpu;
 	struct rknpu_job *job = core->job;
 	struct rknpu_range *range = &job->range[core->index];
+	u64 now;
 
 	if (++core->chunk < range->num_chunks) {
 		start_chunk(core);
@@ -205,8 +206,9 @@ void rknpu_sched_chunk_done(struct rknpu_core *core, u32 status)
 		job->last_task = range->first + range->number - 1;
 	}
 	/* The core has its next job before this one is looked after. */
-	release_core(core, ktime_get_ns());
-	rknpu_sched_run(rknpu);
+	now = ktime_get_ns();
+	release_core(core, now);
+	run_at(rknpu, now);
 	leave_job(job);
 	wake_if_awaited(rknpu);
 }
@@ -355,7 +357,7 @@ static void rknpu_switch_work(struct work_struct *work)
 				fail_switching(rknpu, job->sched.mask, ret);
 			} else {
 				rknpu_dispatch_switched(&rknpu->dispatch, job->sched.mask);
-				start_job(job);
+				start_job(job, ktime_get_ns());
 			}
 			rknpu_sched_run(rknpu);
 			wake_if_awaited(rknpu);
