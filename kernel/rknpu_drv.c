@@ -66,7 +66,7 @@ static const struct file_operations rknpu_fops = {
 };
 
 const struct drm_driver rknpu_drm_driver = {
-	.driver_features = DRIVER_GEM | DRIVER_RENDER,
+	.driver_features = DRIVER_GEM | DRIVER_RENDER | DRIVER_SYNCOBJ | DRIVER_SYNCOBJ_TIMELINE,
 	.open = rknpu_open,
 	.postclose = rknpu_postclose,
 	.ioctls = rknpu_ioctls,

@@ -16,6 +16,8 @@ struct rknpu_dep {
 	struct dma_fence_cb cb;
 	/** @job: the job */
 	struct rknpu_job *job;
+	/** @order_only: an error of the fence is not the job's */
+	bool order_only;
 };
 
 /**
@@ -31,7 +33,9 @@ struct rknpu_out_fd {
 int rknpu_fence_create(struct rknpu_job *job);
 void rknpu_fence_signal(struct rknpu_job *job);
 
-int rknpu_dep_from_fd(struct rknpu_job *job, int fd);
+int rknpu_dep_add(struct rknpu_job *job, struct dma_fence *fence, bool order_only);
+int rknpu_dep_add_fd(struct rknpu_job *job, int fd);
+void rknpu_deps_prepare(struct rknpu_job *job);
 void rknpu_deps_arm(struct rknpu_job *job);
 void rknpu_deps_disarm(struct rknpu_job *job);
 void rknpu_deps_put(struct rknpu_job *job);

@@ -67,6 +67,11 @@ static int submit_directly(struct file *filp, struct rknpu_submit __user *user)
 	return ret;
 }
 
+static int rknpu_ioctl_submit_async(struct drm_device *drm, void *data, struct drm_file *drm_file)
+{
+	return rknpu_submit_async(to_rknpu_file(drm_file), data);
+}
+
 static int rknpu_ioctl_get_param(struct drm_device *drm, void *data, struct drm_file *drm_file)
 {
 	return rknpu_get_param(to_rknpu_file(drm_file), data);
@@ -88,6 +93,7 @@ const struct drm_ioctl_desc rknpu_ioctls[RKNPU_NUM_IOCTLS] = {
 	RKNPU_IOCTL(MEM_SYNC, rknpu_ioctl_mem_sync),
 	RKNPU_IOCTL(GET_PARAM, rknpu_ioctl_get_param),
 	RKNPU_IOCTL(MEM_INFO, rknpu_ioctl_mem_info),
+	RKNPU_IOCTL(SUBMIT_ASYNC, rknpu_ioctl_submit_async),
 };
 
 /*

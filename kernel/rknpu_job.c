@@ -17,6 +17,7 @@
 #include "rknpu_device.h"
 #include "rknpu_drv.h"
 #include "rknpu_gem.h"
+#include "rknpu_implicit.h"
 #include "rknpu_job.h"
 #include "rknpu_mmu.h"
 #include "rknpu_power.h"
@@ -50,7 +51,8 @@ void rknpu_job_cache_destroy(void)
  */
 static bool give_back_atomic(struct rknpu_job *job)
 {
-	if (job->num_deps || !rknpu_domain_try_leave(&job->visit))
+	if (job->num_deps || job->result || job->num_buffers ||
+	    !rknpu_domain_try_leave(&job->visit))
 		return false;
 	if (!refcount_dec_not_one(&job->tasks->base.refcount.refcount))
 		return false;
@@ -95,6 +97,9 @@ static void job_free(struct rknpu_job *job)
 		rknpu_bo_put(job->tasks);
 	if (job->space)
 		rknpu_space_put(job->space);
+	if (job->result)
+		rknpu_bo_put(job->result);
+	rknpu_implicit_put_buffers(job);
 	if (job->powered)
 		rknpu_power_put(rknpu);
 	job = xchg(&rknpu->spare_job, job);
@@ -369,6 +374,7 @@ struct rknpu_job *rknpu_job_create(struct rknpu_file *file, const struct rknpu_j
 	job->sched.flow = &file->space->flow[level_of(desc->priority)];
 	init_completion(&job->done);
 	job->deps = &job->single_dep;
+	job->max_deps = 1;
 	INIT_LIST_HEAD(&job->wait_node);
 	INIT_LIST_HEAD(&job->file_node);
 	INIT_LIST_HEAD(&job->sched.node);
@@ -434,4 +440,26 @@ void rknpu_job_report(struct rknpu_job *job, struct rknpu_submit *args)
 	else
 		rknpu_bo_copy(job->rknpu, job->tasks, offset, &job->int_status,
 			      sizeof(job->int_status), true);
+}
+
+/**
+ * rknpu_job_write_result() - tell user space how a job went, where it asked for it
+ * @job: a job that has ended, with a place for the result
+ *
+ * Context: any.
+ */
+void rknpu_job_write_result(struct rknpu_job *job)
+{
+	struct rknpu_job_result result = { .error = job->error };
+
+	if (job->started_ns) {
+		struct rknpu_range *first = &job->range[__ffs(job->sched.mask)];
+
+		result.core_mask = job->sched.mask;
+		result.task_counter = job->error ? job->finished : first->number;
+		result.int_status = job->int_status;
+		result.started_ns = job->started_ns;
+		result.ended_ns = job->ended_ns;
+	}
+	rknpu_bo_copy(job->rknpu, job->result, job->result_offset, &result, sizeof(result), true);
 }

@@ -13,6 +13,7 @@
 #include "rknpu_fence.h"
 #include "rknpu_mmu.h"
 
+struct drm_gem_object;
 struct rknpu_bo;
 struct rknpu_device;
 struct rknpu_file;
@@ -75,6 +76,14 @@ struct rknpu_job {
 	struct rknpu_domain *domain;
 	/** @tasks: buffer with the task array, with a reference */
 	struct rknpu_bo *tasks;
+	/** @result: buffer that tells user space how it went, with a reference; may be NULL */
+	struct rknpu_bo *result;
+	/** @result_offset: where in @result */
+	u64 result_offset;
+	/** @buffers: buffers that user space named, with references */
+	struct drm_gem_object **buffers;
+	/** @num_buffers: number of @buffers */
+	u32 num_buffers;
 	/** @control: mode bits of the task control register, in place */
 	u32 control;
 	/** @base: value of the DMA base register */
@@ -89,6 +98,8 @@ struct rknpu_job {
 	struct rknpu_dep *deps;
 	/** @num_deps: number of @deps */
 	u32 num_deps;
+	/** @max_deps: how many @deps has room for */
+	u32 max_deps;
 	/** @waits: fences that have not signalled, and the submitter until all are armed */
 	atomic_t waits;
 	/** @dep_error: error of a fence that it waited for */
@@ -139,6 +150,7 @@ struct rknpu_job *rknpu_job_create(struct rknpu_file *file, const struct rknpu_j
 u8 rknpu_job_check_core_mask(const struct rknpu_device *rknpu, u32 mask);
 void rknpu_job_report(struct rknpu_job *job, struct rknpu_submit *args);
 void rknpu_job_free_spare(struct rknpu_device *rknpu);
+void rknpu_job_write_result(struct rknpu_job *job);
 void rknpu_job_reap(struct work_struct *work);
 int rknpu_job_cache_create(void);
 void rknpu_job_cache_destroy(void);

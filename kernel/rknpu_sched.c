@@ -44,7 +44,7 @@ void rknpu_sched_job_end(struct rknpu_job *job)
 {
 	lockdep_assert_held(&job->rknpu->lock);
 
-	job->ended = true;
+	WRITE_ONCE(job->ended, true);
 	if (job->sched.mask)
 		rknpu_dispatch_account(&job->rknpu->dispatch, &job->sched,
 				       job->started_ns ? job->ended_ns - job->started_ns : 0);
@@ -430,6 +430,7 @@ int rknpu_sched_queue(struct rknpu_file *file, struct rknpu_job *job)
 {
 	struct rknpu_device *rknpu = file->rknpu;
 
+	rknpu_deps_prepare(job);
 	scoped_guard(rknpu_jobs, rknpu) {
 		if (rknpu->stopping || !can_run(job))
 			return -ENODEV;
@@ -447,6 +448,8 @@ int rknpu_sched_queue(struct rknpu_file *file, struct rknpu_job *job)
 	rknpu_deps_arm(job);
 	if (atomic_dec_and_test(&job->waits))
 		rknpu_sched_ready(job);
+	else if (READ_ONCE(job->ended))
+		rknpu_deps_disarm(job); /* the device went while they were armed */
 	return 0;
 }
 

@@ -4,7 +4,9 @@
 
 struct rknpu_file;
 struct rknpu_submit;
+struct rknpu_submit_async;
 
 int rknpu_submit(struct rknpu_file *file, struct rknpu_submit *args);
+int rknpu_submit_async(struct rknpu_file *file, struct rknpu_submit_async *args);
 
 #endif

@@ -172,3 +172,49 @@ FIELD(rknpu_mem_info, pad2, 52, 4);
 
 VALUE(DRM_IOCTL_RKNPU_GET_PARAM, 0xc0106450);
 VALUE(DRM_IOCTL_RKNPU_MEM_INFO, 0xc0386451);
+
+SIZE(rknpu_syncobj, 16);
+FIELD(rknpu_syncobj, handle, 0, 4);
+FIELD(rknpu_syncobj, flags, 4, 4);
+FIELD(rknpu_syncobj, point, 8, 8);
+
+SIZE(rknpu_buffer, 8);
+FIELD(rknpu_buffer, handle, 0, 4);
+FIELD(rknpu_buffer, flags, 4, 4);
+
+SIZE(rknpu_job_result, 32);
+FIELD(rknpu_job_result, error, 0, 4);
+FIELD(rknpu_job_result, core_mask, 4, 4);
+FIELD(rknpu_job_result, task_counter, 8, 4);
+FIELD(rknpu_job_result, int_status, 12, 4);
+FIELD(rknpu_job_result, started_ns, 16, 8);
+FIELD(rknpu_job_result, ended_ns, 24, 8);
+
+SIZE(rknpu_submit_async, 104);
+FIELD(rknpu_submit_async, flags, 0, 4);
+FIELD(rknpu_submit_async, core_mask, 4, 4);
+FIELD(rknpu_submit_async, task_handle, 8, 4);
+FIELD(rknpu_submit_async, iommu_domain_id, 12, 4);
+FIELD(rknpu_submit_async, priority, 16, 4);
+FIELD(rknpu_submit_async, timeout_ms, 20, 4);
+FIELD(rknpu_submit_async, task_base, 24, 4);
+FIELD(rknpu_submit_async, pad, 28, 4);
+FIELD(rknpu_submit_async, range, 32, 24);
+FIELD(rknpu_submit_async, waits, 56, 8);
+FIELD(rknpu_submit_async, signals, 64, 8);
+FIELD(rknpu_submit_async, buffers, 72, 8);
+FIELD(rknpu_submit_async, num_waits, 80, 4);
+FIELD(rknpu_submit_async, num_signals, 84, 4);
+FIELD(rknpu_submit_async, num_buffers, 88, 4);
+FIELD(rknpu_submit_async, result_handle, 92, 4);
+FIELD(rknpu_submit_async, result_offset, 96, 8);
+
+VALUE(DRM_IOCTL_RKNPU_SUBMIT_ASYNC, 0xc0686452);
+
+VALUE(RKNPU_MAX_SYNCOBJS, 256);
+VALUE(RKNPU_MAX_BUFFERS, 1024);
+VALUE(RKNPU_MAX_TIMEOUT_MS, 60000);
+VALUE(RKNPU_BUFFER_READ, 0x1);
+VALUE(RKNPU_BUFFER_WRITE, 0x2);
+VALUE(RKNPU_SUBMIT_ASYNC_PINGPONG, 0x1);
+VALUE(RKNPU_FEATURE_SUBMIT_ASYNC, 0x8);

@@ -49,7 +49,7 @@ TEST_F(query, params)
 		{ RKNPU_PARAM_CORE_MASKS, 0x9f },
 		{ RKNPU_PARAM_NUM_DOMAINS, iommu ? 16 : 1 },
 		{ RKNPU_PARAM_MAX_TASKS, 4095 },
-		{ RKNPU_PARAM_FEATURES, RKNPU_FEATURE_CORE_RESET |
+		{ RKNPU_PARAM_FEATURES, RKNPU_FEATURE_CORE_RESET | RKNPU_FEATURE_SUBMIT_ASYNC |
 			(iommu ? RKNPU_FEATURE_IOMMU | RKNPU_FEATURE_ISOLATION : 0) },
 	};
 	unsigned int i;
@@ -64,7 +64,7 @@ TEST_F(query, params)
 		}
 	}
 	EXPECT_EQ(0, get_param(self->fd, RKNPU_PARAM_ABI_LEVEL, &value));
-	EXPECT_LE(1, value);
+	EXPECT_LE(2, value);
 }
 
 TEST_F(query, sram_agrees_with_the_actions)

@@ -37,6 +37,7 @@ extern "C" {
 /* ioctls that the vendor's driver does not have */
 #define DRM_RKNPU_GET_PARAM		0x10
 #define DRM_RKNPU_MEM_INFO		0x11
+#define DRM_RKNPU_SUBMIT_ASYNC		0x12
 
 /**
  * enum rknpu_mem_type - flags of &struct rknpu_mem_create
@@ -378,7 +379,7 @@ struct rknpu_action {
 
 /** enum rknpu_param - what DRM_IOCTL_RKNPU_GET_PARAM can tell */
 enum rknpu_param {
-	/** @RKNPU_PARAM_ABI_LEVEL: 1; rises when this header gains something */
+	/** @RKNPU_PARAM_ABI_LEVEL: 2; rises when this header gains something */
 	RKNPU_PARAM_ABI_LEVEL = 0,
 	/** @RKNPU_PARAM_SOC: number in the name of the SoC, e.g. 3588 */
 	RKNPU_PARAM_SOC = 1,
@@ -410,6 +411,8 @@ enum rknpu_feature {
 	RKNPU_FEATURE_ISOLATION = 1 << 1,
 	/** @RKNPU_FEATURE_CORE_RESET: a job that hangs costs nobody else anything */
 	RKNPU_FEATURE_CORE_RESET = 1 << 2,
+	/** @RKNPU_FEATURE_SUBMIT_ASYNC: SUBMIT_ASYNC, and DRM's own ioctls of syncobjs */
+	RKNPU_FEATURE_SUBMIT_ASYNC = 1 << 3,
 };
 
 /** struct rknpu_get_param - DRM_IOCTL_RKNPU_GET_PARAM: ask for one number */
@@ -459,6 +462,135 @@ struct rknpu_mem_info {
 	__u32 pad2;
 };
 
+/* Limits of SUBMIT_ASYNC */
+#define RKNPU_MAX_SYNCOBJS	256
+#define RKNPU_MAX_BUFFERS	1024
+#define RKNPU_MAX_TIMEOUT_MS	60000
+
+/** struct rknpu_syncobj - a DRM syncobj that a job waits for or signals */
+struct rknpu_syncobj {
+	/** @handle: in, handle of the syncobj in this file */
+	__u32 handle;
+	/** @flags: in, 0 */
+	__u32 flags;
+	/** @point: in, point of its timeline; 0 for a binary syncobj */
+	__u64 point;
+};
+
+/** enum rknpu_buffer_access - flags of &struct rknpu_buffer */
+enum rknpu_buffer_access {
+	/** @RKNPU_BUFFER_READ: the job reads the buffer: it waits for those who write it */
+	RKNPU_BUFFER_READ = 1 << 0,
+	/** @RKNPU_BUFFER_WRITE: the job writes the buffer: it waits for all who use it */
+	RKNPU_BUFFER_WRITE = 1 << 1,
+};
+
+/** struct rknpu_buffer - a buffer that a job uses */
+struct rknpu_buffer {
+	/** @handle: in, GEM handle */
+	__u32 handle;
+	/** @flags: in, of &enum rknpu_buffer_access, at least one */
+	__u32 flags;
+};
+
+/** struct rknpu_job_result - how a job went; written by the driver before it signals the end */
+struct rknpu_job_result {
+	/** @error: 0 or a negative errno, the same that the fences have */
+	__s32 error;
+	/** @core_mask: cores that it ran on, 0 if it never ran */
+	__u32 core_mask;
+	/** @task_counter: tasks that the first of the cores has finished */
+	__u32 task_counter;
+	/** @int_status: interrupt status that the first of the cores ended with */
+	__u32 int_status;
+	/** @started_ns: start on the hardware, nanoseconds of CLOCK_MONOTONIC; 0 if it never ran */
+	__u64 started_ns;
+	/** @ended_ns: last interrupt, likewise */
+	__u64 ended_ns;
+};
+
+/** enum rknpu_submit_async_flags - flags of &struct rknpu_submit_async */
+enum rknpu_submit_async_flags {
+	/** @RKNPU_SUBMIT_ASYNC_PINGPONG: fetch the next list while a task runs */
+	RKNPU_SUBMIT_ASYNC_PINGPONG = 1 << 0,
+};
+
+/**
+ * struct rknpu_submit_async - DRM_IOCTL_RKNPU_SUBMIT_ASYNC: queue tasks, ordered by fences
+ *
+ * Returns as soon as the job is queued. It starts when all that it waits for has signalled, and
+ * signals a fence when it has ended, which also happens if it fails or is cancelled. The fence is
+ * put into the syncobjs of @signals, for DRM's own ioctls to wait for, to export as a sync file
+ * (whose status tells the error), or to name in @waits of the next job; and into the buffers of
+ * @buffers, where other drivers and jobs find it.
+ *
+ * Waits:
+ *  - Nothing blocks the caller. A syncobj of @waits must have a fence, and a timeline must have
+ *    reached or been promised the point; else -EINVAL. Waiting until that is so is what DRM's
+ *    wait ioctls with WAIT_FOR_SUBMIT or WAIT_AVAILABLE are for.
+ *  - A fence of @waits that has failed ends the job with the same error before it ran. What stands
+ *    before it on its timeline, and the fences of buffers, only give the order.
+ *  - Waits are taken before signals: a syncobj may be in both.
+ *
+ * Buffers:
+ *  - A buffer of another process or driver whose users know of implicit fences must be in @buffers.
+ *    Others need not be: what a job's command lists use stays mapped until it has ended, whether it
+ *    is named or not.
+ *  - A buffer may be named more than once; the accesses add up.
+ *
+ * An error means that nothing has happened: no job, no syncobj changed, no fence on a buffer.
+ *
+ * Errors: -ENOENT unknown handle; -EINVAL bad field, range or mask, unknown flag, too many entries,
+ * or a syncobj without a fence to wait for; -EFAULT bad pointer; -ENOMEM; -ENODEV the device is
+ * gone or no core is left. What the fences tell is listed at &struct rknpu_submit, and -ECANCELED:
+ * the file was closed before the job ran.
+ */
+struct rknpu_submit_async {
+	/** @flags: in, of &enum rknpu_submit_async_flags */
+	__u32 flags;
+	/** @core_mask: in, cores wanted, as in &struct rknpu_submit */
+	__u32 core_mask;
+	/** @task_handle: in, GEM handle of the buffer with the array of &struct rknpu_task */
+	__u32 task_handle;
+	/** @iommu_domain_id: in, address space of the process to run in, 0 to 15 */
+	__u32 iommu_domain_id;
+	/** @priority: in, as in &struct rknpu_submit */
+	__s32 priority;
+	/**
+	 * @timeout_ms: in, 1 to %RKNPU_MAX_TIMEOUT_MS milliseconds, from the start on the hardware;
+	 * limited, as others may depend on the end
+	 */
+	__u32 timeout_ms;
+	/** @task_base: in, added by the hardware to all addresses of the tasks */
+	__u32 task_base;
+	/** @pad: in, 0 */
+	__u32 pad;
+	/**
+	 * @range: in, element c: tasks for core c, whatever the mask; unused for cores that are not
+	 * wanted. With %RKNPU_CORE_AUTO_MASK only cores with tasks are chosen from.
+	 */
+	struct rknpu_subcore_task range[RKNPU_MAX_CORES];
+	/** @waits: in, pointer to @num_waits times &struct rknpu_syncobj */
+	__u64 waits;
+	/** @signals: in, pointer to @num_signals times &struct rknpu_syncobj */
+	__u64 signals;
+	/** @buffers: in, pointer to @num_buffers times &struct rknpu_buffer */
+	__u64 buffers;
+	/** @num_waits: in, at most %RKNPU_MAX_SYNCOBJS */
+	__u32 num_waits;
+	/** @num_signals: in, at most %RKNPU_MAX_SYNCOBJS */
+	__u32 num_signals;
+	/** @num_buffers: in, at most %RKNPU_MAX_BUFFERS */
+	__u32 num_buffers;
+	/**
+	 * @result_handle: in, GEM handle of a buffer, not an imported one, for the
+	 * &struct rknpu_job_result; 0: none
+	 */
+	__u32 result_handle;
+	/** @result_offset: in, where in that buffer, a multiple of 8; 0 without one */
+	__u64 result_offset;
+};
+
 #define DRM_IOCTL_RKNPU_ACTION \
 	DRM_IOWR(DRM_COMMAND_BASE + DRM_RKNPU_ACTION, struct rknpu_action)
 #define DRM_IOCTL_RKNPU_SUBMIT \
@@ -475,6 +607,8 @@ struct rknpu_mem_info {
 	DRM_IOWR(DRM_COMMAND_BASE + DRM_RKNPU_GET_PARAM, struct rknpu_get_param)
 #define DRM_IOCTL_RKNPU_MEM_INFO \
 	DRM_IOWR(DRM_COMMAND_BASE + DRM_RKNPU_MEM_INFO, struct rknpu_mem_info)
+#define DRM_IOCTL_RKNPU_SUBMIT_ASYNC \
+	DRM_IOWR(DRM_COMMAND_BASE + DRM_RKNPU_SUBMIT_ASYNC, struct rknpu_submit_async)
 
 #if defined(__cplusplus)
 }
