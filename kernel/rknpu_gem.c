@@ -432,6 +432,7 @@ int rknpu_gem_create(struct rknpu_file *file, struct rknpu_mem_create *args)
 {
 	struct drm_gem_object *obj;
 	struct rknpu_bo *bo;
+	u32 handle;
 	u64 iova;
 	int ret;
 
@@ -455,14 +456,17 @@ int rknpu_gem_create(struct rknpu_file *file, struct rknpu_mem_create *args)
 	if (IS_ERR(bo))
 		return PTR_ERR(bo);
 
-	ret = drm_gem_handle_create(file->drm_file, &bo->base, &args->handle);
+	/* A failure gives no handle: a second try with the same structure would ask about it. */
+	ret = drm_gem_handle_create(file->drm_file, &bo->base, &handle);
 	if (!ret) {
 		ret = bo_get_iova(file, bo, args->iommu_domain_id, &iova);
 		/* Another thread may have guessed the handle and closed it; it is not ours then. */
 		if (ret && ret != -ENOENT)
-			drm_gem_handle_delete(file->drm_file, args->handle);
-		else if (!ret)
-			fill_in(file, args, bo, iova);
+			drm_gem_handle_delete(file->drm_file, handle);
+	}
+	if (!ret) {
+		args->handle = handle;
+		fill_in(file, args, bo, iova);
 	}
 	rknpu_bo_put(bo);
 	return ret;

@@ -121,6 +121,9 @@ static int create(struct things *t)
 	};
 	int ret = npu_create(t->fd, &arg);
 
+	/* No handle comes with a failure. */
+	if (ret && arg.handle)
+		return -EBADE;
 	return ret ? ret : (int)arg.handle;
 }
 

@@ -45,6 +45,9 @@ static int create_in(int fd, __s32 domain, __u64 size, __u32 *handle)
 	};
 	int ret = npu_create(fd, &arg);
 
+	/* No handle comes with a failure, or a second try would ask about another buffer. */
+	if (ret && arg.handle)
+		return -EBADE;
 	*handle = arg.handle;
 	return ret;
 }

@@ -235,7 +235,7 @@ static void submit_doomed(struct racer *r)
 	struct rknpu_submit job;
 	struct npu_matmul mm;
 
-	/* Most of them cost a reset. Without an IOMMU it would be memory that is others' by then. */
+	/* Most of them cost a reset. Without an IOMMU it would be others' memory by then. */
 	if (next(r) % 20 || !npu_has_iommu(r->fd))
 		return;
 	if (npu_matmul_create(&mm, r->fd, 2, 64, 32, next(r)))
