@@ -216,14 +216,18 @@ static void import(struct racer *r)
 		npu_destroy(r->fd, arg.handle);
 }
 
-/* A job whose array of tasks is any buffer: what it holds is no task, so it is refused. */
+/*
+ * A job whose array of tasks is any buffer: nearly always it holds no task and is refused. If it is
+ * that of a doomed job (below), its lists are gone or become something else any moment.
+ */
 static void submit_garbage(struct racer *r)
 {
 	struct rknpu_submit job;
 
 	npu_matmul_job(r->mm, &job, RKNPU_CORE_AUTO_MASK, 0, 1);
 	job.task_obj_addr = any_token(r);
-	expect(r, "SUBMIT of any buffer", npu_submit(r->fd, &job), -EINVAL, 0, 0);
+	job.timeout = 100;
+	expect(r, "SUBMIT of any buffer", npu_submit(r->fd, &job), -EINVAL, -EFAULT, -ETIMEDOUT);
 }
 
 /*
@@ -383,7 +387,6 @@ FIXTURE(race)
 FIXTURE_SETUP(race)
 {
 	npu_fault_none();
-	npu_ctl_clear(VNPU_CTL_CLEAR_RECORDS);
 	self->fd = npu_open();
 	ASSERT_LE(0, self->fd);
 	ASSERT_EQ(0, npu_good_job(self->fd, RKNPU_CORE_AUTO_MASK));
@@ -392,13 +395,9 @@ FIXTURE_SETUP(race)
 
 FIXTURE_TEARDOWN(race)
 {
-	char text[128];
-
+	/* The model's reports of misuse say nothing here: doomed jobs run any list. */
 	EXPECT_TRUE(settles(&self->before, self->fd));
 	EXPECT_EQ(0, npu_good_job(self->fd, RKNPU_CORE_AUTO_MASK));
-	EXPECT_EQ(0, npu_ctl_misuse(text, sizeof(text))) {
-		TH_LOG("%s", text);
-	}
 	close(self->fd);
 }
 
