@@ -46,15 +46,11 @@ static enum rknpu_dispatch_queue queue_of(const struct rknpu_dispatch_job *job)
 	return RKNPU_QUEUE_CORE + __ffs(job->wanted);
 }
 
-static u8 cores_in_state(const struct rknpu_dispatch *d, enum rknpu_core_state state)
+static void set_state(struct rknpu_dispatch *d, unsigned int core, enum rknpu_core_state state)
 {
-	unsigned int i;
-	u8 mask = 0;
-
-	for (i = 0; i < d->num_cores; i++)
-		if (d->core[i].state == state)
-			mask |= BIT(i);
-	return mask;
+	d->in_state[d->core[core].state] &= ~BIT(core);
+	d->core[core].state = state;
+	d->in_state[state] |= BIT(core);
 }
 
 /**
@@ -71,7 +67,7 @@ void rknpu_dispatch_init(struct rknpu_dispatch *d, unsigned int num_cores, const
 
 	*d = (struct rknpu_dispatch) { .num_cores = num_cores };
 	for (i = 0; i < num_cores; i++) {
-		d->core[i].state = RKNPU_CORE_IDLE;
+		set_state(d, i, RKNPU_CORE_IDLE);
 		d->core[i].mmu = mmu_of_core[i];
 		d->core[i].pool = pool_of_core[i];
 		d->mmu[mmu_of_core[i]].cores |= BIT(i);
@@ -100,14 +96,22 @@ static void change_demand(struct rknpu_dispatch *d, const struct rknpu_dispatch_
 			  int change)
 {
 	struct rknpu_dispatch_flow *flow = job->flow;
-	unsigned int wanted, pool;
+	unsigned int wanted, core, pool;
 
 	for (wanted = job->wanted; wanted; wanted &= wanted - 1) {
-		pool = d->core[__ffs(wanted)].pool;
+		core = __ffs(wanted);
+		pool = d->core[core].pool;
 		if (!flow->demand[pool] && flow->used[pool] < d->clock[flow->level][pool])
 			flow->used[pool] = d->clock[flow->level][pool];
 		flow->demand[pool] += change;
+		d->core[core].demand += change;
+		if (d->core[core].demand)
+			d->wanted |= BIT(core);
+		else
+			d->wanted &= ~BIT(core);
 	}
+	if (job->queue == RKNPU_QUEUE_GANG)
+		d->gangs += change;
 }
 
 /* What "overtaken" is counted by: starts on the lowest of the cores */
@@ -129,8 +133,10 @@ void rknpu_dispatch_add(struct rknpu_dispatch *d, struct rknpu_dispatch_job *job
 	job->ticket = d->next_ticket++;
 	job->queue = queue_of(job);
 	change_demand(d, job, 1);
-	if (!flow->waiting)
+	if (!flow->waiting) {
 		list_add_tail(&flow->node, &d->flows[flow->level]);
+		d->levels |= BIT(flow->level);
+	}
 	if (!(flow->waiting & BIT(job->queue)))
 		flow->since[job->queue] = starts_of(d, job);
 	flow->waiting |= BIT(job->queue);
@@ -152,8 +158,11 @@ void rknpu_dispatch_remove(struct rknpu_dispatch *d, struct rknpu_dispatch_job *
 	if (!list_empty(&flow->queue[job->queue]))
 		return;
 	flow->waiting &= ~BIT(job->queue);
-	if (!flow->waiting)
-		list_del_init(&flow->node);
+	if (flow->waiting)
+		return;
+	list_del_init(&flow->node);
+	if (list_empty(&d->flows[flow->level]))
+		d->levels &= ~BIT(flow->level);
 }
 
 /**
@@ -165,25 +174,21 @@ void rknpu_dispatch_remove(struct rknpu_dispatch *d, struct rknpu_dispatch_job *
 struct rknpu_dispatch_job *rknpu_dispatch_waiting(struct rknpu_dispatch *d)
 {
 	struct rknpu_dispatch_flow *flow;
-	unsigned int level;
 
-	for (level = 0; level < RKNPU_NUM_LEVELS; level++) {
-		if (list_empty(&d->flows[level]))
-			continue;
-		flow = list_first_entry(&d->flows[level], struct rknpu_dispatch_flow, node);
-		return list_first_entry(&flow->queue[__ffs(flow->waiting)],
-					struct rknpu_dispatch_job, node);
-	}
-	return NULL;
+	if (!d->levels)
+		return NULL;
+	flow = list_first_entry(&d->flows[__ffs(d->levels)], struct rknpu_dispatch_flow, node);
+	return list_first_entry(&flow->queue[__ffs(flow->waiting)], struct rknpu_dispatch_job,
+				node);
 }
 
 static bool space_matches(const struct rknpu_dispatch *d, const struct rknpu_dispatch_job *job,
 			  u8 cores)
 {
-	unsigned int i;
+	unsigned int left;
 
-	for (i = 0; i < d->num_cores; i++)
-		if (cores & BIT(i) && d->mmu[d->core[i].mmu].space != job->space)
+	for (left = cores; left; left &= left - 1)
+		if (d->mmu[d->core[__ffs(left)].mmu].space != job->space)
 			return false;
 	return true;
 }
@@ -191,12 +196,11 @@ static bool space_matches(const struct rknpu_dispatch *d, const struct rknpu_dis
 /* All cores that share an IOMMU with one of @cores */
 static u8 cores_behind_same_mmu(const struct rknpu_dispatch *d, u8 cores)
 {
-	unsigned int i;
+	unsigned int left;
 	u8 mask = 0;
 
-	for (i = 0; i < d->num_cores; i++)
-		if (cores & BIT(i))
-			mask |= d->mmu[d->core[i].mmu].cores;
+	for (left = cores; left; left &= left - 1)
+		mask |= d->mmu[d->core[__ffs(left)].mmu].cores;
 	return mask;
 }
 
@@ -260,10 +264,10 @@ static struct rknpu_dispatch_job *single_on(struct rknpu_dispatch *d, unsigned i
 {
 	struct rknpu_dispatch_job *job, *first = NULL;
 	struct rknpu_dispatch_flow *flow;
-	unsigned int level;
+	unsigned int levels;
 
-	for (level = 0; level < RKNPU_NUM_LEVELS && !first; level++) {
-		list_for_each_entry(flow, &d->flows[level], node) {
+	for (levels = d->levels; levels && !first; levels &= levels - 1) {
+		list_for_each_entry(flow, &d->flows[__ffs(levels)], node) {
 			job = single_of_flow(flow, core);
 			if (job && (!first || comes_before(d, job, first, core)))
 				first = job;
@@ -294,10 +298,10 @@ static struct rknpu_dispatch_job *first_gang(struct rknpu_dispatch *d)
 {
 	struct rknpu_dispatch_job *job, *first = NULL;
 	struct rknpu_dispatch_flow *flow;
-	unsigned int level;
+	unsigned int levels;
 
-	for (level = 0; level < RKNPU_NUM_LEVELS && !first; level++) {
-		list_for_each_entry(flow, &d->flows[level], node) {
+	for (levels = d->levels; levels && !first; levels &= levels - 1) {
+		list_for_each_entry(flow, &d->flows[__ffs(levels)], node) {
 			job = gang_of_flow(flow);
 			if (job && (!first || comes_before(d, job, first, __ffs(job->wanted))))
 				first = job;
@@ -387,32 +391,25 @@ void rknpu_dispatch_account(struct rknpu_dispatch *d, struct rknpu_dispatch_job 
 static void take_cores(struct rknpu_dispatch *d, struct rknpu_dispatch_job *job, u8 cores,
 		       bool needs_switch)
 {
-	unsigned int i;
+	unsigned int left, core;
 
 	job->mask = cores;
 	charge(d, job);
 	rknpu_dispatch_remove(d, job);
-	for (i = 0; i < d->num_cores; i++) {
-		if (!(cores & BIT(i)))
-			continue;
-		d->core[i].state = needs_switch ? RKNPU_CORE_SWITCHING : RKNPU_CORE_BUSY;
+	for (left = cores; left; left &= left - 1) {
+		core = __ffs(left);
+		set_state(d, core, needs_switch ? RKNPU_CORE_SWITCHING : RKNPU_CORE_BUSY);
 		if (needs_switch) {
-			d->mmu[d->core[i].mmu].space = job->space;
-			d->mmu[d->core[i].mmu].switching = true;
+			d->mmu[d->core[core].mmu].space = job->space;
+			d->switching |= d->mmu[d->core[core].mmu].cores;
 		}
 	}
 }
 
-/* Cores that can be given a job now */
+/* Cores that can be given a job now, and that somebody waits for */
 static u8 free_cores(const struct rknpu_dispatch *d)
 {
-	u8 free = cores_in_state(d, RKNPU_CORE_IDLE) & ~d->held;
-	unsigned int i;
-
-	for (i = 0; i < d->num_cores; i++)
-		if (d->mmu[d->core[i].mmu].switching)
-			free &= ~BIT(i);
-	return free;
+	return d->in_state[RKNPU_CORE_IDLE] & d->wanted & ~d->held & ~d->switching;
 }
 
 /**
@@ -427,8 +424,12 @@ static u8 free_cores(const struct rknpu_dispatch *d)
  */
 struct rknpu_dispatch_job *rknpu_dispatch_next(struct rknpu_dispatch *d, bool *needs_switch)
 {
-	struct rknpu_dispatch_job *gang = first_gang(d), *job;
+	struct rknpu_dispatch_job *gang, *job;
 	u8 free = free_cores(d), cores, sharers;
+
+	if (!free)
+		return NULL;
+	gang = d->gangs ? first_gang(d) : NULL;
 
 	while (free) {
 		u8 of_gang = gang ? cores_of_gang(d, gang, free) : 0;
@@ -464,14 +465,12 @@ struct rknpu_dispatch_job *rknpu_dispatch_next(struct rknpu_dispatch *d, bool *n
  */
 void rknpu_dispatch_switched(struct rknpu_dispatch *d, u8 cores)
 {
-	unsigned int i;
+	unsigned int left, core;
 
-	for (i = 0; i < d->num_cores; i++) {
-		if (!(cores & BIT(i)))
-			continue;
-		d->mmu[d->core[i].mmu].switching = false;
-		if (d->core[i].state == RKNPU_CORE_SWITCHING)
-			d->core[i].state = RKNPU_CORE_BUSY;
+	d->switching &= ~cores_behind_same_mmu(d, cores);
+	for (left = cores & d->in_state[RKNPU_CORE_SWITCHING]; left; left &= left - 1) {
+		core = __ffs(left);
+		set_state(d, core, RKNPU_CORE_BUSY);
 	}
 }
 
@@ -483,7 +482,7 @@ void rknpu_dispatch_switched(struct rknpu_dispatch *d, u8 cores)
 void rknpu_dispatch_forget_space(struct rknpu_dispatch *d, unsigned int mmu)
 {
 	d->mmu[mmu].space = NULL;
-	d->mmu[mmu].switching = false;
+	d->switching &= ~d->mmu[mmu].cores;
 }
 
 /**
@@ -494,7 +493,7 @@ void rknpu_dispatch_forget_space(struct rknpu_dispatch *d, unsigned int mmu)
 void rknpu_dispatch_release(struct rknpu_dispatch *d, unsigned int core)
 {
 	if (d->core[core].state != RKNPU_CORE_RETIRED)
-		d->core[core].state = RKNPU_CORE_IDLE;
+		set_state(d, core, RKNPU_CORE_IDLE);
 }
 
 /**
@@ -506,7 +505,7 @@ void rknpu_dispatch_release(struct rknpu_dispatch *d, unsigned int core)
 void rknpu_dispatch_stop(struct rknpu_dispatch *d, unsigned int core)
 {
 	if (d->core[core].state != RKNPU_CORE_RETIRED)
-		d->core[core].state = RKNPU_CORE_STOPPED;
+		set_state(d, core, RKNPU_CORE_STOPPED);
 }
 
 /**
@@ -516,7 +515,7 @@ void rknpu_dispatch_stop(struct rknpu_dispatch *d, unsigned int core)
  */
 void rknpu_dispatch_retire(struct rknpu_dispatch *d, unsigned int core)
 {
-	d->core[core].state = RKNPU_CORE_RETIRED;
+	set_state(d, core, RKNPU_CORE_RETIRED);
 }
 
 /**
@@ -527,7 +526,7 @@ void rknpu_dispatch_retire(struct rknpu_dispatch *d, unsigned int core)
  */
 u8 rknpu_dispatch_usable(const struct rknpu_dispatch *d)
 {
-	return (BIT(d->num_cores) - 1) & ~cores_in_state(d, RKNPU_CORE_RETIRED);
+	return (BIT(d->num_cores) - 1) & ~d->in_state[RKNPU_CORE_RETIRED];
 }
 
 /**
@@ -540,8 +539,8 @@ u8 rknpu_dispatch_usable(const struct rknpu_dispatch *d)
 u8 rknpu_dispatch_working(const struct rknpu_dispatch *d, u8 cores)
 {
 	return cores &
-	       (cores_in_state(d, RKNPU_CORE_BUSY) | cores_in_state(d, RKNPU_CORE_SWITCHING) |
-		cores_in_state(d, RKNPU_CORE_STOPPED));
+	       (d->in_state[RKNPU_CORE_BUSY] | d->in_state[RKNPU_CORE_SWITCHING] |
+		d->in_state[RKNPU_CORE_STOPPED]);
 }
 
 /**

@@ -24,6 +24,8 @@ enum rknpu_core_state {
 	RKNPU_CORE_STOPPED,
 	/** @RKNPU_CORE_RETIRED: out of service for good */
 	RKNPU_CORE_RETIRED,
+	/** @RKNPU_NUM_CORE_STATES: number of states */
+	RKNPU_NUM_CORE_STATES,
 };
 
 /**
@@ -127,6 +129,8 @@ struct rknpu_dispatch {
 		u8 mmu;
 		/** @core.pool: index of the cores whose time is shared out together */
 		u8 pool;
+		/** @core.demand: number of waiting jobs that could run here */
+		u32 demand;
 	} core[RKNPU_DISPATCH_MAX_CORES];
 	/** @mmu: the IOMMUs; cores that share one must share an address space */
 	struct {
@@ -134,8 +138,6 @@ struct rknpu_dispatch {
 		const void *space;
 		/** @mmu.cores: mask of the cores behind it */
 		u8 cores;
-		/** @mmu.switching: a switch is under way */
-		bool switching;
 	} mmu[RKNPU_DISPATCH_MAX_CORES];
 	/** @flows: those with waiting jobs, by level */
 	struct list_head flows[RKNPU_NUM_LEVELS];
@@ -148,6 +150,16 @@ struct rknpu_dispatch {
 	u64 starts[RKNPU_NUM_LEVELS][RKNPU_DISPATCH_MAX_CORES];
 	/** @next_ticket: for the next arrival */
 	u64 next_ticket;
+	/** @gangs: number of waiting gangs */
+	u32 gangs;
+	/** @in_state: mask of the cores in each state */
+	u8 in_state[RKNPU_NUM_CORE_STATES];
+	/** @wanted: mask of cores that waiting jobs could run on */
+	u8 wanted;
+	/** @switching: mask of cores behind IOMMUs that are being switched */
+	u8 switching;
+	/** @levels: mask of levels with waiting jobs */
+	u8 levels;
 	/** @num_cores: number of cores */
 	u8 num_cores;
 	/** @held: mask of cores that must not be given jobs for now */
