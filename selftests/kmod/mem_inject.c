@@ -14,6 +14,7 @@
 #include "npu_dmabuf.h"
 #include "npu_matmul.h"
 #include "npu_proc.h"
+#include "npu_sync.h"
 #include "npu_usage.h"
 
 #define PAGE 4096U
@@ -70,6 +71,8 @@ struct things {
 	__s32 domain;
 	struct npu_matmul mm;
 	__u32 job_flags;
+	__u32 syncobj, timeline;
+	__u64 point;		/* last one of the timeline */
 };
 
 /* From here on, the nth chance to fail is taken; 0: none. */
@@ -98,12 +101,15 @@ static bool disarm(struct things *t)
 /* What to do with the result of a call. */
 enum result { NOTHING, HANDLE, FILE_DESCRIPTOR };
 
+/* Whether a call takes memory, and so can fail for want of it. */
+enum need { NO_MEMORY, MEMORY, MAYBE_MEMORY };
+
 /* One call under test: run() returns -errno or something to give back. */
 struct call {
 	const char *name;
 	int (*run)(struct things *t);
 	enum result result;
-	bool may_fail;
+	enum need need;
 };
 
 static void give_back(struct things *t, enum result kind, int result)
@@ -285,6 +291,32 @@ static int submit_after(struct things *t)
 	return ret;
 }
 
+/* Two jobs; the second waits for the first by syncobj and by buffer, and both promise points. */
+static int submit_async(struct things *t)
+{
+	struct npu_async job;
+	int ret;
+
+	npu_async_init(&job, &t->mm, RKNPU_CORE0_MASK, 0, 1);
+	npu_async_signal(&job, t->syncobj, 0);
+	npu_async_signal(&job, t->timeline, t->point + 1);
+	npu_async_buffer(&job, t->mm.c.handle, RKNPU_BUFFER_WRITE);
+	ret = npu_async_submit(t->fd, &job);
+	if (ret)
+		return ret;
+	t->point++;
+
+	npu_async_init(&job, &t->mm, RKNPU_CORE1_MASK, 1, 1);
+	npu_async_wait(&job, t->syncobj, 0);
+	npu_async_wait(&job, t->timeline, t->point);
+	npu_async_signal(&job, t->timeline, t->point + 1);
+	npu_async_buffer(&job, t->mm.c.handle, RKNPU_BUFFER_WRITE);
+	npu_async_buffer(&job, t->mm.a.handle, RKNPU_BUFFER_READ);
+	ret = npu_async_submit(t->fd, &job);
+	t->point += !ret;
+	return ret;
+}
+
 /* The same as before, at once or as soon as jobs have been freed. */
 static bool settles(const struct npu_state *before, int fd)
 {
@@ -327,7 +359,7 @@ static void sweep(struct __test_metadata *_metadata, struct things *t, const str
 				TH_LOG("%s, place %u", call->name, nth);
 			}
 			EXPECT_TRUE(taken);
-			EXPECT_TRUE(call->may_fail) {
+			EXPECT_NE(NO_MEMORY, call->need) {
 				TH_LOG("%s failed at place %u", call->name, nth);
 			}
 		} else {
@@ -340,8 +372,8 @@ static void sweep(struct __test_metadata *_metadata, struct things *t, const str
 	}
 	EXPECT_FALSE(taken);
 	printf("# %s: failed at %u places, got over %u others\n", call->name, failed, passed);
-	/* A call that can fail must have done so, or nothing was tested. */
-	EXPECT_EQ(call->may_fail, failed > 0);
+	/* A call that takes memory must have failed, or nothing was tested. */
+	EXPECT_TRUE(call->need != MEMORY || failed);
 	EXPECT_EQ(0, npu_good_job(t->fd, RKNPU_CORE_AUTO_MASK));
 }
 
@@ -396,7 +428,7 @@ TEST_F_TIMEOUT(inject, create_of_every_kind, 300)
 		NPU_DATA | RKNPU_MEM_DMA32,
 		NPU_DATA | RKNPU_MEM_TRY_ALLOC_SRAM,
 	};
-	static const struct call call = { "MEM_CREATE", create, HANDLE, true };
+	static const struct call call = { "MEM_CREATE", create, HANDLE, MEMORY };
 	unsigned int i;
 
 	for (i = 0; i < ARRAY_SIZE(kinds); i++) {
@@ -409,8 +441,8 @@ TEST_F_TIMEOUT(inject, create_of_every_kind, 300)
 TEST_F_TIMEOUT(inject, open_and_close, 300)
 {
 	static const struct call calls[] = {
-		{ "open", open_node, FILE_DESCRIPTOR, true },
-		{ "open, MEM_CREATE and close", open_and_create, NOTHING, true },
+		{ "open", open_node, FILE_DESCRIPTOR, MEMORY },
+		{ "open, MEM_CREATE and close", open_and_create, NOTHING, MEMORY },
 	};
 
 	sweep(_metadata, &self->t, &calls[0]);
@@ -420,8 +452,8 @@ TEST_F_TIMEOUT(inject, open_and_close, 300)
 TEST_F_TIMEOUT(inject, mapping, 300)
 {
 	static const struct call calls[] = {
-		{ "MEM_MAP and mmap", map, NOTHING, true },
-		{ "first access", touch, NOTHING, true },
+		{ "MEM_MAP and mmap", map, NOTHING, MEMORY },
+		{ "first access", touch, NOTHING, MEMORY },
 	};
 
 	sweep(_metadata, &self->t, &calls[0]);
@@ -431,10 +463,10 @@ TEST_F_TIMEOUT(inject, mapping, 300)
 TEST_F_TIMEOUT(inject, sharing, 300)
 {
 	static const struct call calls[] = {
-		{ "MEM_CREATE and export", create_and_export, FILE_DESCRIPTOR, true },
-		{ "import", import_foreign, HANDLE, true },
-		{ "import and MEM_CREATE", import_and_query, HANDLE, true },
-		{ "MEM_CREATE, export and import", share, NOTHING, true },
+		{ "MEM_CREATE and export", create_and_export, FILE_DESCRIPTOR, MEMORY },
+		{ "import", import_foreign, HANDLE, MEMORY },
+		{ "import and MEM_CREATE", import_and_query, HANDLE, MEMORY },
+		{ "MEM_CREATE, export and import", share, NOTHING, MEMORY },
 	};
 	unsigned int i;
 
@@ -445,11 +477,13 @@ TEST_F_TIMEOUT(inject, sharing, 300)
 
 TEST_F_TIMEOUT(inject, jobs, 300)
 {
+	/* Jobs that have ended may be used again. */
 	static const struct call calls[] = {
-		{ "SUBMIT", submit, NOTHING, true },
-		{ "SUBMIT without waiting", submit, NOTHING, true },
-		{ "SUBMIT with a fence", submit, FILE_DESCRIPTOR, true },
-		{ "SUBMIT after SUBMIT", submit_after, NOTHING, true },
+		{ "SUBMIT", submit, NOTHING, MAYBE_MEMORY },
+		{ "SUBMIT without waiting", submit, NOTHING, MAYBE_MEMORY },
+		{ "SUBMIT with a fence", submit, FILE_DESCRIPTOR, MEMORY },
+		{ "SUBMIT after SUBMIT", submit_after, NOTHING, MEMORY },
+		{ "SUBMIT_ASYNC after SUBMIT_ASYNC", submit_async, NOTHING, MEMORY },
 	};
 
 	sweep(_metadata, &self->t, &calls[0]);
@@ -458,14 +492,23 @@ TEST_F_TIMEOUT(inject, jobs, 300)
 	self->t.job_flags = RKNPU_JOB_NONBLOCK | RKNPU_JOB_FENCE_OUT;
 	sweep(_metadata, &self->t, &calls[2]);
 	sweep(_metadata, &self->t, &calls[3]);
+
+	self->t.syncobj = npu_syncobj(self->t.fd, false);
+	self->t.timeline = npu_syncobj(self->t.fd, false);
+	sweep(_metadata, &self->t, &calls[4]);
+	/* What was promised has come, and no more: a job that was refused promised nothing. */
+	EXPECT_EQ(0, npu_syncobj_wait_point(self->t.fd, self->t.timeline, self->t.point, 0, 5000));
+	EXPECT_EQ(self->t.point, npu_syncobj_point(self->t.fd, self->t.timeline));
+	npu_syncobj_destroy(self->t.fd, self->t.syncobj);
+	npu_syncobj_destroy(self->t.fd, self->t.timeline);
 }
 
 /* These take no memory, so they can't fail for want of it. */
 TEST_F_TIMEOUT(inject, questions_and_sync, 300)
 {
 	static const struct call calls[] = {
-		{ "GET_PARAM, MEM_INFO and ACTION", ask, NOTHING, false },
-		{ "MEM_SYNC", sync_all, NOTHING, false },
+		{ "GET_PARAM, MEM_INFO and ACTION", ask, NOTHING, NO_MEMORY },
+		{ "MEM_SYNC", sync_all, NOTHING, NO_MEMORY },
 	};
 
 	sweep(_metadata, &self->t, &calls[0]);
