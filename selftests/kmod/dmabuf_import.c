@@ -39,7 +39,10 @@ FIXTURE_VARIANT_ADD(import, vgem) { .source = NPU_VGEM };
 FIXTURE_VARIANT_ADD(import, vivid) { .source = NPU_VIVID };
 FIXTURE_VARIANT_ADD(import, other_process) { .source = NPU_OTHER_PROCESS };
 
-/* Bytes that differ per seed, written by the CPU; a camera's are its picture. */
+/*
+ * Bytes that differ per seed, written by the CPU; a camera's are its picture. udmabuf stays with
+ * the direction of the first access, so all are for both.
+ */
 static int fill(struct npu_dmabuf *buf, unsigned int seed)
 {
 	unsigned char *bytes = buf->map;
@@ -48,10 +51,10 @@ static int fill(struct npu_dmabuf *buf, unsigned int seed)
 
 	if (buf->camera)
 		return npu_camera_capture(buf);
-	ret = npu_dmabuf_sync(buf->fd, DMA_BUF_SYNC_START | DMA_BUF_SYNC_WRITE);
+	ret = npu_dmabuf_sync(buf->fd, DMA_BUF_SYNC_START | DMA_BUF_SYNC_RW);
 	for (i = 0; i < buf->size; i++)
 		bytes[i] = (i * 2654435761U + seed * 40503U) >> 13;
-	return ret ? ret : npu_dmabuf_sync(buf->fd, DMA_BUF_SYNC_END | DMA_BUF_SYNC_WRITE);
+	return ret ? ret : npu_dmabuf_sync(buf->fd, DMA_BUF_SYNC_END | DMA_BUF_SYNC_RW);
 }
 
 FIXTURE_SETUP(import)
@@ -246,10 +249,10 @@ TEST_F(import, job_writes)
 	EXPECT_EQ(0, npu_submit(self->fd, &job));
 	EXPECT_EQ(0, npu_matmul_touched(&mm, 0, M));
 
-	npu_dmabuf_sync(self->buf.fd, DMA_BUF_SYNC_START | DMA_BUF_SYNC_READ);
+	npu_dmabuf_sync(self->buf.fd, DMA_BUF_SYNC_START | DMA_BUF_SYNC_RW);
 	memcpy(mm.c.map, self->buf.map, bytes);
 	EXPECT_EQ(0, memcmp(copy, tail, self->buf.size - bytes));
-	npu_dmabuf_sync(self->buf.fd, DMA_BUF_SYNC_END | DMA_BUF_SYNC_READ);
+	npu_dmabuf_sync(self->buf.fd, DMA_BUF_SYNC_END | DMA_BUF_SYNC_RW);
 	npu_bo_to_device(&mm.c);
 	EXPECT_EQ(0, npu_matmul_wrong(&mm, 0, M));
 	free(copy);
