@@ -17,5 +17,6 @@ has()
 has DRM_DRIVER_DATE drm/drm_drv.h '^[[:space:]]*char \*date;'
 has DRM_GEM_PRIME_MMAP drm/drm_drv.h '(\*gem_prime_mmap)('
 has DRM_GEM_IS_IMPORTED drm/drm_gem.h '^static inline bool drm_gem_is_imported('
+has DRM_WEDGED_INFO drm/drm_drv.h '^[[:space:]]*struct drm_wedge_task_info \*info);'
 has FENCE_INLINE_LOCK linux/dma-fence.h 'spinlock_t inline_lock;'
 has IMPORT_NS_STRING linux/module.h 'MODULE_INFO(import_ns, ns)'

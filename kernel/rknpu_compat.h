@@ -11,10 +11,13 @@
 #include <linux/device.h>
 #include <linux/fs.h>
 #include <linux/iommu.h>
+#include <linux/kobject.h>
 #include <linux/mm.h>
 #include <linux/module.h>
 #include <linux/timer.h>
 
+#include <drm/drm_drv.h>
+#include <drm/drm_file.h>
 #include <drm/drm_gem.h>
 #include <drm/drm_prime.h>
 #include <drm/drm_print.h>
@@ -60,6 +63,18 @@ static inline spinlock_t *rknpu_fence_lock(spinlock_t *own)
 static inline bool drm_gem_is_imported(const struct drm_gem_object *obj)
 {
 	return obj->import_attach;
+}
+#endif
+
+/* 6.17; without the last argument 6.15 */
+#ifndef RKNPU_HAVE_DRM_WEDGED_INFO
+#define DRM_WEDGE_RECOVERY_REBIND BIT(1)
+#define drm_dev_wedged_event rknpu_wedged_event
+static inline int rknpu_wedged_event(struct drm_device *dev, unsigned long method, void *info)
+{
+	char rebind[] = "WEDGED=rebind", *env[] = { rebind, NULL };
+
+	return kobject_uevent_env(&dev->primary->kdev->kobj, KOBJ_CHANGE, env);
 }
 #endif
 

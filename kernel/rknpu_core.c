@@ -61,6 +61,7 @@ void rknpu_core_start_chunk(struct rknpu_core *core, const struct rknpu_chunk *c
 	lockdep_assert_held(&core->rknpu->lock);
 
 	core->int_mask = chunk->last_mask;
+	core->int_status = 0;
 
 	pc_write(core, RKNPU_PC_DATA_ADDR, RKNPU_PC_DATA_ADDR_SLAVE);
 	if (core->rknpu->soc->num_cores > 1) {
@@ -88,9 +89,34 @@ void rknpu_core_read_status(struct rknpu_core *core, struct rknpu_core_status *s
 {
 	const struct rknpu_soc *soc = core->rknpu->soc;
 
-	status->status = pc_read(core, RKNPU_PC_INT_STATUS);
-	status->raw = pc_read(core, RKNPU_PC_INT_RAW_STATUS);
+	status->status = pc_read(core, RKNPU_PC_INT_STATUS) | core->int_status;
+	status->raw = pc_read(core, RKNPU_PC_INT_RAW_STATUS) | core->int_status;
 	status->tasks = pc_read(core, soc->task_status) & rknpu_soc_max_tasks(soc);
+}
+
+/**
+ * rknpu_core_read_mmu() - read what a bank of the core's IOMMU tells of a page fault
+ * @core: a powered core
+ * @bank: number of the bank
+ * @status: filled in
+ */
+void rknpu_core_read_mmu(struct rknpu_core *core, unsigned int bank,
+			 struct rknpu_mmu_status *status)
+{
+	status->status = readl_relaxed(core->io->mmu[bank] + RKNPU_MMU_STATUS);
+	status->address = readl_relaxed(core->io->mmu[bank] + RKNPU_MMU_FAULT_ADDR);
+}
+
+/**
+ * rknpu_core_read() - read any register, for people
+ * @core: a powered core
+ * @offset: of the register, below %RKNPU_WINDOW_BLOCKS
+ *
+ * Return: its value.
+ */
+u32 rknpu_core_read(struct rknpu_core *core, u16 offset)
+{
+	return readl_relaxed(core->io->blocks + offset);
 }
 
 /**
@@ -187,6 +213,7 @@ static irqreturn_t rknpu_core_irq(int irq, void *data)
 		return IRQ_NONE;
 	}
 	pc_write(core, RKNPU_PC_INT_CLEAR, RKNPU_INT_ALL);
+	core->int_status |= status;
 
 	if (!rknpu_dispatch_busy(&rknpu->dispatch, core->index)) {
 		/* What a stopped core still raises is of no interest, unless it does not end. */
@@ -194,14 +221,14 @@ static irqreturn_t rknpu_core_irq(int irq, void *data)
 	} else if (status & RKNPU_INT_DMA_ERROR) {
 		/* Also beside done events: the data is not right. */
 		rknpu_sched_stop_core(core, -EIO);
-	} else if (widen_pairs(status) == core->int_mask) {
+	} else if (widen_pairs(core->int_status) == core->int_mask) {
 		core->unclaimed = 0;
 		core->storms = 0;
-		rknpu_sched_chunk_done(core, status);
+		rknpu_sched_chunk_done(core, core->int_status);
 	} else {
 		dev_warn_ratelimited(rknpu->drm.dev,
 				     "core %u: interrupt status %#x, expected %#x\n", core->index,
-				     status, core->int_mask);
+				     core->int_status, core->int_mask);
 		count_unclaimed(core);
 	}
 	return IRQ_HANDLED;
@@ -220,9 +247,12 @@ bool rknpu_core_page_fault(struct rknpu_core *core)
 	unsigned int i;
 
 	for (i = 0; i < core->io->num_mmu; i++) {
-		if (!(readl_relaxed(core->io->mmu[i] + RKNPU_MMU_STATUS) &
-		      RKNPU_MMU_STATUS_PAGE_FAULT))
+		struct rknpu_mmu_status status;
+
+		rknpu_core_read_mmu(core, i, &status);
+		if (!(status.status & RKNPU_MMU_STATUS_PAGE_FAULT))
 			continue;
+		core->fault = status;
 		silence(core);
 		return true;
 	}

@@ -19,6 +19,8 @@ struct rknpu_node;
  * struct rknpu_core_io - how to reach a core
  */
 struct rknpu_core_io {
+	/** @blocks: registers of all blocks, at their offsets, only read */
+	void __iomem *blocks;
 	/** @pc: program controller window */
 	void __iomem *pc;
 	/** @cna: window of the CNA block */
@@ -33,6 +35,16 @@ struct rknpu_core_io {
 	unsigned int num_mmu;
 	/** @resets: AXI and AHB reset, NULL when the device tree has none */
 	struct reset_control *resets[2];
+};
+
+/**
+ * struct rknpu_mmu_status - registers of an IOMMU bank that tell of a page fault
+ */
+struct rknpu_mmu_status {
+	/** @status: status bits */
+	u32 status;
+	/** @address: address of the last page fault */
+	u32 address;
 };
 
 /**
@@ -56,8 +68,12 @@ struct rknpu_core {
 	u32 chunk;
 	/** @int_mask: interrupt bits that end the chunk */
 	u32 int_mask;
+	/** @int_status: interrupt bits that came during the chunk */
+	u32 int_status;
 	/** @error: why the core was stopped, a negative errno */
 	int error;
+	/** @fault: the last page fault */
+	struct rknpu_mmu_status fault;
 	/** @silenced: the interrupt was switched off, because of a page fault or a storm */
 	bool silenced;
 	/** @unclaimed: interrupts since the last one that was ours or the IOMMU's */
@@ -108,6 +124,9 @@ void rknpu_core_start_chunk(struct rknpu_core *core, const struct rknpu_chunk *c
 			    u32 base);
 void rknpu_core_set_deadline(struct rknpu_core *core, u64 now, u64 timeout);
 void rknpu_core_read_status(struct rknpu_core *core, struct rknpu_core_status *status);
+void rknpu_core_read_mmu(struct rknpu_core *core, unsigned int bank,
+			 struct rknpu_mmu_status *status);
+u32 rknpu_core_read(struct rknpu_core *core, u16 offset);
 u32 rknpu_core_version(struct rknpu_core *core);
 int rknpu_core_reset(struct rknpu_core *core);
 void rknpu_core_init(struct rknpu_core *core, struct rknpu_device *rknpu, struct rknpu_node *node,

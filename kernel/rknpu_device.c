@@ -18,6 +18,7 @@
 #include <drm/drm_managed.h>
 
 #include "rknpu_compat.h"
+#include "rknpu_coredump.h"
 #include "rknpu_debugfs.h"
 #include "rknpu_device.h"
 #include "rknpu_drv.h"
@@ -163,7 +164,7 @@ static int hardware_prepare(struct rknpu_device *rknpu)
 	rknpu->hw_version = rknpu_core_version(&rknpu->cores[0]);
 	ret = cores_listen(rknpu);
 	if (ret)
-		destroy_workqueue(rknpu->wq);
+		rknpu_sched_fini(rknpu);
 	return ret;
 }
 
@@ -194,7 +195,7 @@ static void hardware_fini(struct rknpu_device *rknpu)
 	cores_mute(rknpu, rknpu->num_cores);
 	for (i = 0; i < rknpu->num_nodes; i++)
 		rknpu_mmu_detach(rknpu->nodes[i]);
-	destroy_workqueue(rknpu->wq);
+	rknpu_sched_fini(rknpu);
 	/* Not after the usual time, but now: the clocks and supplies are given back next. */
 	for (i = 0; i < rknpu->num_nodes; i++)
 		pm_runtime_suspend(rknpu->nodes[i]->dev);
@@ -234,6 +235,9 @@ struct rknpu_device *rknpu_device_register(struct device *dev, struct rknpu_node
 	if (ret)
 		return ERR_PTR(ret);
 	ret = rknpu_sram_init(rknpu);
+	if (ret)
+		return ERR_PTR(ret);
+	ret = rknpu_coredump_init(rknpu);
 	if (ret)
 		return ERR_PTR(ret);
 	ret = groups_get(rknpu);

@@ -28,6 +28,7 @@ struct dentry;
 struct iommu_group;
 struct platform_device;
 struct regulator;
+struct rknpu_coredump;
 struct rknpu_domain;
 struct rknpu_soc;
 
@@ -126,16 +127,27 @@ struct rknpu_device {
 	 */
 	wait_queue_head_t idle;
 
-	/** @wq: ordered, so that address-space switches and resets never meet */
+	/**
+	 * @wq: ordered, so that address-space switches and resets never meet. Fences depend on what
+	 * is done here: it never waits for memory.
+	 */
 	struct workqueue_struct *wq;
 	/** @switch_work: switches address spaces for cores that wait for it */
 	struct work_struct switch_work;
 	/** @recover_work: resets stopped cores */
 	struct work_struct recover_work;
+	/** @slow_wq: what may wait for memory; no job's end depends on it */
+	struct workqueue_struct *slow_wq;
 	/** @reap_work: frees the jobs on @reap */
 	struct work_struct reap_work;
 	/** @reap: jobs whose last reference was dropped in an interrupt */
 	struct llist_head reap;
+	/** @report_work: tells user space of failures */
+	struct work_struct report_work;
+	/** @coredump: the last failure; NULL if nobody could get at it */
+	struct rknpu_coredump *coredump;
+	/** @wedged: no core is in service any more */
+	bool wedged;
 
 	/**
 	 * @spaces_lock: protects @spaces and the creation of domains; taken outside

@@ -26,6 +26,7 @@
 #include "rknpu_compat.h"
 #include "rknpu_device.h"
 #include "rknpu_drv.h"
+#include "rknpu_regs.h"
 #include "rknpu_soc.h"
 
 /* Time without a job after which the NPU is powered off, as programs know it */
@@ -168,6 +169,9 @@ static int bsp_core_io(struct platform_device *pdev, struct rknpu_node *node, un
 	if (IS_ERR(io->pc))
 		return dev_err_probe(&pdev->dev, PTR_ERR(io->pc), "no registers of core %u\n",
 				     index);
+	if (resource_size(window) < RKNPU_WINDOW_BLOCKS)
+		return dev_err_probe(&pdev->dev, -EINVAL, "too few registers of core %u\n", index);
+	io->blocks = io->pc;
 	io->cna = io->pc + RKNPU_WINDOW_CNA;
 	io->core = io->pc + RKNPU_WINDOW_CORE;
 	ret = get_mmu_banks(&pdev->dev, io, window);
@@ -198,6 +202,10 @@ static int core_io(struct platform_device *pdev, struct rknpu_node *node)
 	if (IS_ERR(io->pc) || IS_ERR(io->cna) || IS_ERR(io->core))
 		return dev_err_probe(&pdev->dev, -EINVAL, "no registers pc, cna, core\n");
 	node->start = pc->start;
+	/* What the node does not list is there all the same. */
+	io->blocks = devm_ioremap(&pdev->dev, pc->start, RKNPU_WINDOW_BLOCKS);
+	if (!io->blocks)
+		return -ENOMEM;
 	ret = get_mmu_banks(&pdev->dev, io, NULL);
 	if (ret)
 		return ret;
@@ -365,6 +373,7 @@ static void gather_unbind(struct device *dev)
 	struct rknpu_node *node = dev_get_drvdata(dev);
 
 	rknpu_device_unregister(node->rknpu);
+	node->rknpu = NULL;
 	component_unbind_all(dev, NULL);
 }
 

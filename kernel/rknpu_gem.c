@@ -24,6 +24,7 @@
 #include "rknpu_device.h"
 #include "rknpu_drv.h"
 #include "rknpu_gem.h"
+#include "rknpu_job.h"
 #include "rknpu_mmu.h"
 
 /* Largest buffer: all addresses of a domain */
@@ -112,6 +113,8 @@ static void rknpu_gem_close(struct drm_gem_object *obj, struct drm_file *drm_fil
 			return;
 		list_del(&mapping->node);
 	}
+	/* A job whose end the caller has seen keeps nothing mapped. */
+	rknpu_job_settle(space->rknpu);
 	rknpu_mapping_release(mapping);
 }
 

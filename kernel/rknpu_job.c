@@ -22,6 +22,7 @@
 #include "rknpu_mmu.h"
 #include "rknpu_power.h"
 #include "rknpu_regs.h"
+#include "rknpu_sched.h"
 #include "rknpu_soc.h"
 
 static struct kmem_cache *rknpu_job_cache;
@@ -136,7 +137,7 @@ static void job_release_atomic(struct kref *ref)
 	if (give_back_atomic(job))
 		job_free(job);
 	else if (llist_add(&job->reap, &job->rknpu->reap))
-		queue_work(job->rknpu->wq, &job->rknpu->reap_work);
+		queue_work(job->rknpu->slow_wq, &job->rknpu->reap_work);
 }
 
 /**
@@ -159,6 +160,20 @@ void rknpu_job_reap(struct work_struct *work)
 
 	llist_for_each_entry_safe(job, tmp, llist_del_all(&rknpu->reap), reap)
 		job_free(job);
+}
+
+/**
+ * rknpu_job_settle() - wait until jobs that have been waited for are freed
+ * @rknpu: the device
+ *
+ * Context: may sleep.
+ */
+void rknpu_job_settle(struct rknpu_device *rknpu)
+{
+	/* Who ends a job drops its references before the lock. */
+	spin_lock_irq(&rknpu->lock);
+	spin_unlock_irq(&rknpu->lock);
+	flush_work(&rknpu->reap_work);
 }
 
 /* What the driver needs of a task */
@@ -378,6 +393,8 @@ struct rknpu_job *rknpu_job_create(struct rknpu_file *file, const struct rknpu_j
 	INIT_LIST_HEAD(&job->wait_node);
 	INIT_LIST_HEAD(&job->file_node);
 	INIT_LIST_HEAD(&job->sched.node);
+	job->pid = current->tgid;
+	memcpy(job->comm, current->comm, sizeof(job->comm));
 	job->timeout = desc->timeout;
 	job->base = desc->base;
 	job->control = RKNPU_PC_TASK_CONTROL_MODE;

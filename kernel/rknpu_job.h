@@ -5,6 +5,7 @@
 #include <linux/completion.h>
 #include <linux/kref.h>
 #include <linux/llist.h>
+#include <linux/sched.h>
 
 #include <drm/rknpu_drm.h>
 
@@ -88,6 +89,10 @@ struct rknpu_job {
 	u32 control;
 	/** @base: value of the DMA base register */
 	u32 base;
+	/** @pid: process that submitted it */
+	pid_t pid;
+	/** @comm: name of its thread, cut off if it is as long */
+	char comm[TASK_COMM_LEN];
 	/** @timeout: in nanoseconds */
 	u64 timeout;
 	/** @powered: holds power */
@@ -125,6 +130,8 @@ struct rknpu_job {
 	bool orphan;
 	/** @error: 0 or a negative errno */
 	int error;
+	/** @blamed: core on which a failure was noticed */
+	u8 blamed;
 	/** @started_ns: time of the start on the hardware, 0 before */
 	u64 started_ns;
 	/** @ended_ns: time of the last interrupt */
@@ -152,6 +159,7 @@ void rknpu_job_report(struct rknpu_job *job, struct rknpu_submit *args);
 void rknpu_job_free_spare(struct rknpu_device *rknpu);
 void rknpu_job_write_result(struct rknpu_job *job);
 void rknpu_job_reap(struct work_struct *work);
+void rknpu_job_settle(struct rknpu_device *rknpu);
 int rknpu_job_cache_create(void);
 void rknpu_job_cache_destroy(void);
 

@@ -461,6 +461,36 @@ static bool leave_to_jobs(struct rknpu_mapping *mapping)
 }
 
 /**
+ * rknpu_domain_read() - read what the NPU finds at an address
+ * @domain: the address space
+ * @address: where
+ * @data: filled in
+ * @len: bytes
+ *
+ * Context: neither allocates nor waits.
+ * Return: bytes read. Fewer than @len at the end of a buffer; 0 in imported memory, without an
+ * IOMMU, and while somebody changes mappings.
+ */
+size_t rknpu_domain_read(struct rknpu_domain *domain, u64 address, void *data, size_t len)
+{
+	struct drm_mm_node *node;
+	size_t done = 0;
+
+	if (!domain->iommu || address >= RKNPU_IOVA_END || !mutex_trylock(&domain->lock))
+		return 0;
+
+	drm_mm_for_each_node_in_range(node, &domain->mm, address, address + 1) {
+		struct rknpu_bo *bo = container_of(node, struct rknpu_mapping, mm_node)->bo;
+		u64 offset = address - node->start;
+
+		len = min_t(u64, len, node->size - offset);
+		done = rknpu_bo_copy(domain->rknpu, bo, offset, data, len, false) ? 0 : len;
+	}
+	mutex_unlock(&domain->lock);
+	return done;
+}
+
+/**
  * rknpu_mapping_release() - a process has no handle of the buffer any more
  * @mapping: taken off the buffer's list, freed here or when the last job that may use it has ended
  *

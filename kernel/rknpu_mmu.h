@@ -123,6 +123,7 @@ void rknpu_domain_put(struct rknpu_domain *domain);
 void rknpu_domain_enter(struct rknpu_domain *domain, struct rknpu_visit *visit);
 void rknpu_domain_leave(struct rknpu_visit *visit);
 bool rknpu_domain_try_leave(struct rknpu_visit *visit);
+size_t rknpu_domain_read(struct rknpu_domain *domain, u64 address, void *data, size_t len);
 
 int rknpu_mapping_map(struct rknpu_mapping *mapping, struct rknpu_domain *domain);
 void rknpu_mapping_release(struct rknpu_mapping *mapping);

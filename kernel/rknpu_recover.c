@@ -15,6 +15,8 @@
 #include <linux/ktime.h>
 #include <linux/pm_runtime.h>
 
+#include "rknpu_compat.h"
+#include "rknpu_coredump.h"
 #include "rknpu_device.h"
 #include "rknpu_job.h"
 #include "rknpu_mmu.h"
@@ -55,6 +57,13 @@ static void take_status(struct rknpu_core *core)
 	}
 }
 
+/* Only of the core to blame, and not of what was ended on purpose. */
+static void take_dump(struct rknpu_core *core)
+{
+	if (core->index == core->job->blamed && !core->job->orphan && core->error != -ENODEV)
+		rknpu_coredump_take(core);
+}
+
 /* Resets a stopped core and ends its part of the job. */
 static void reset_core(struct rknpu_core *core)
 {
@@ -63,8 +72,10 @@ static void reset_core(struct rknpu_core *core)
 	u64 now;
 	int ret;
 
-	if (job)
+	if (job) {
 		take_status(core);
+		take_dump(core);
+	}
 	ret = rknpu_core_reset(core);
 	if (ret)
 		dev_err(rknpu->drm.dev, "core %u: can't be reset (%pe), out of service\n",
@@ -159,6 +170,32 @@ static void recover_node(struct rknpu_device *rknpu, unsigned int index)
 		rknpu_sched_run(rknpu);
 	}
 	wake_up(&rknpu->idle);
+	queue_work(rknpu->slow_wq, &rknpu->report_work);
+}
+
+/* Once: nothing but a new bind brings the cores back. */
+static void report_wedged(struct rknpu_device *rknpu)
+{
+	u8 usable;
+
+	scoped_guard(rknpu_jobs, rknpu)
+		usable = rknpu_dispatch_usable(&rknpu->dispatch);
+	if (usable || rknpu->wedged)
+		return;
+	WRITE_ONCE(rknpu->wedged, true);
+	drm_dev_wedged_event(&rknpu->drm, DRM_WEDGE_RECOVERY_REBIND, NULL);
+}
+
+/**
+ * rknpu_report_work() - tell user space of failures
+ * @work: &rknpu_device.report_work
+ */
+void rknpu_report_work(struct work_struct *work)
+{
+	struct rknpu_device *rknpu = container_of(work, struct rknpu_device, report_work);
+
+	rknpu_coredump_report(rknpu);
+	report_wedged(rknpu);
 }
 
 /**

@@ -43,8 +43,17 @@
 #define   RKNPU_S_POINTER_ARM		0xe		/* ping-pong of both pointers, by itself */
 #define   RKNPU_S_POINTER_CORE_SHIFT	28
 
-/* IOMMU bank: only this one is looked at, after a page fault */
+/* Registers of the blocks, from the program controller's on; behind them come DMA and IOMMU */
+#define RKNPU_WINDOW_BLOCKS		0x8000
+
+/* Targets of commands that write no register; others are one bit for each block */
+#define RKNPU_TARGET_NONE		0x0000
+#define RKNPU_TARGET_BARRIER		0x0041
+#define RKNPU_TARGET_START		0x0081
+
+/* IOMMU bank: only these are looked at, after a page fault */
 #define RKNPU_MMU_STATUS		0x04
 #define   RKNPU_MMU_STATUS_PAGE_FAULT	BIT(1)
+#define RKNPU_MMU_FAULT_ADDR		0x0c
 
 #endif

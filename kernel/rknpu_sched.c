@@ -235,8 +235,10 @@ void rknpu_sched_stop_core(struct rknpu_core *core, int error)
 		rknpu_dispatch_stop(&rknpu->dispatch, i);
 		rknpu->recover |= BIT(i);
 	}
-	if (!job->error)
+	if (!job->error) {
 		job->error = error;
+		job->blamed = core->index;
+	}
 	queue_work(rknpu->wq, &rknpu->recover_work);
 	wake_if_awaited(rknpu);
 }
@@ -566,8 +568,26 @@ int rknpu_sched_init(struct rknpu_device *rknpu)
 	INIT_WORK(&rknpu->switch_work, rknpu_switch_work);
 	INIT_WORK(&rknpu->recover_work, rknpu_recover_work);
 	INIT_WORK(&rknpu->reap_work, rknpu_job_reap);
+	INIT_WORK(&rknpu->report_work, rknpu_report_work);
+	rknpu->slow_wq = alloc_workqueue("rknpu-slow", WQ_UNBOUND | WQ_MEM_RECLAIM, 0);
+	if (!rknpu->slow_wq)
+		return -ENOMEM;
 	rknpu->wq = alloc_ordered_workqueue("rknpu", WQ_HIGHPRI | WQ_MEM_RECLAIM);
-	return rknpu->wq ? 0 : -ENOMEM;
+	if (!rknpu->wq) {
+		destroy_workqueue(rknpu->slow_wq);
+		return -ENOMEM;
+	}
+	return 0;
+}
+
+/**
+ * rknpu_sched_fini() - undo rknpu_sched_init()
+ * @rknpu: the device, without jobs
+ */
+void rknpu_sched_fini(struct rknpu_device *rknpu)
+{
+	destroy_workqueue(rknpu->wq);
+	destroy_workqueue(rknpu->slow_wq);
 }
 
 /* No core has a job. */
@@ -611,4 +631,5 @@ void rknpu_sched_stop(struct rknpu_device *rknpu)
 	/* Jobs hold power; who waited for one is awake now and gives it back. */
 	wait_event(rknpu->idle, !atomic_read(&rknpu->jobs));
 	drain_workqueue(rknpu->wq);
+	drain_workqueue(rknpu->slow_wq);
 }

@@ -23,6 +23,7 @@ DEFINE_LOCK_GUARD_1(rknpu_jobs, struct rknpu_device,
 		    rknpu_jobs_unlock(_T->lock, _T->flags), unsigned long flags)
 
 int rknpu_sched_init(struct rknpu_device *rknpu);
+void rknpu_sched_fini(struct rknpu_device *rknpu);
 void rknpu_sched_stop(struct rknpu_device *rknpu);
 int rknpu_sched_queue(struct rknpu_file *file, struct rknpu_job *job);
 void rknpu_sched_ready(struct rknpu_job *job);
@@ -35,6 +36,7 @@ void rknpu_sched_page_fault(struct rknpu_device *rknpu);
 void rknpu_sched_stop_core(struct rknpu_core *core, int error);
 
 void rknpu_recover_work(struct work_struct *work);
+void rknpu_report_work(struct work_struct *work);
 void rknpu_sched_job_end(struct rknpu_job *job);
 void rknpu_sched_run(struct rknpu_device *rknpu);
 void rknpu_sched_fail_impossible(struct rknpu_device *rknpu);
