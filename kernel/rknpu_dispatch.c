@@ -91,7 +91,20 @@ void rknpu_dispatch_flow_init(struct rknpu_dispatch_flow *flow, enum rknpu_dispa
 		INIT_LIST_HEAD(&flow->queue[i]);
 }
 
-/* A job more, or less, waits for what it could use; a flow that was not there begins as others. */
+/* A flow that was not there begins as others. */
+static void catch_up(struct rknpu_dispatch *d, const struct rknpu_dispatch_job *job)
+{
+	struct rknpu_dispatch_flow *flow = job->flow;
+	unsigned int wanted, pool;
+
+	for (wanted = job->wanted; wanted; wanted &= wanted - 1) {
+		pool = d->core[__ffs(wanted)].pool;
+		if (!flow->demand[pool] && flow->used[pool] < d->clock[flow->level][pool])
+			flow->used[pool] = d->clock[flow->level][pool];
+	}
+}
+
+/* A job more, or less, waits for what it could use; for a new one its flow has to catch up. */
 static void change_demand(struct rknpu_dispatch *d, const struct rknpu_dispatch_job *job,
 			  int change)
 {
@@ -120,17 +133,10 @@ static u64 starts_of(const struct rknpu_dispatch *d, const struct rknpu_dispatch
 	return d->starts[job->flow->level][__ffs(job->wanted)];
 }
 
-/**
- * rknpu_dispatch_add() - queue a job
- * @d: the dispatcher
- * @job: with flow, space, wanted and any filled in
- */
-void rknpu_dispatch_add(struct rknpu_dispatch *d, struct rknpu_dispatch_job *job)
+static void enqueue(struct rknpu_dispatch *d, struct rknpu_dispatch_job *job)
 {
 	struct rknpu_dispatch_flow *flow = job->flow;
 
-	job->mask = 0;
-	job->ticket = d->next_ticket++;
 	job->queue = queue_of(job);
 	change_demand(d, job, 1);
 	if (!flow->waiting) {
@@ -143,6 +149,30 @@ void rknpu_dispatch_add(struct rknpu_dispatch *d, struct rknpu_dispatch_job *job
 	list_add_tail(&job->node, &flow->queue[job->queue]);
 }
 
+/* The job that was added last goes into its queue, if it has not yet. */
+static inline void settle(struct rknpu_dispatch *d)
+{
+	if (d->fresh)
+		enqueue(d, d->fresh);
+	d->fresh = NULL;
+}
+
+/**
+ * rknpu_dispatch_add() - queue a job
+ * @d: the dispatcher
+ * @job: with flow, space, wanted and any filled in
+ */
+void rknpu_dispatch_add(struct rknpu_dispatch *d, struct rknpu_dispatch_job *job)
+{
+	job->mask = 0;
+	job->ticket = d->next_ticket++;
+	settle(d);
+	if (d->levels)
+		enqueue(d, job);
+	else
+		d->fresh = job;
+}
+
 /**
  * rknpu_dispatch_remove() - take a waiting job out of its queue
  * @d: the dispatcher
@@ -152,6 +182,7 @@ void rknpu_dispatch_remove(struct rknpu_dispatch *d, struct rknpu_dispatch_job *
 {
 	struct rknpu_dispatch_flow *flow = job->flow;
 
+	settle(d);
 	change_demand(d, job, -1);
 	list_del_init(&job->node);
 	flow->since[job->queue] = starts_of(d, job);
@@ -175,6 +206,7 @@ struct rknpu_dispatch_job *rknpu_dispatch_waiting(struct rknpu_dispatch *d)
 {
 	struct rknpu_dispatch_flow *flow;
 
+	settle(d);
 	if (!d->levels)
 		return NULL;
 	flow = list_first_entry(&d->flows[__ffs(d->levels)], struct rknpu_dispatch_flow, node);
@@ -395,7 +427,6 @@ static void take_cores(struct rknpu_dispatch *d, struct rknpu_dispatch_job *job,
 
 	job->mask = cores;
 	charge(d, job);
-	rknpu_dispatch_remove(d, job);
 	for (left = cores; left; left &= left - 1) {
 		core = __ffs(left);
 		set_state(d, core, needs_switch ? RKNPU_CORE_SWITCHING : RKNPU_CORE_BUSY);
@@ -406,10 +437,33 @@ static void take_cores(struct rknpu_dispatch *d, struct rknpu_dispatch_job *job,
 	}
 }
 
-/* Cores that can be given a job now, and that somebody waits for */
+/* Cores that can be given a job now */
 static u8 free_cores(const struct rknpu_dispatch *d)
 {
-	return d->in_state[RKNPU_CORE_IDLE] & d->wanted & ~d->held & ~d->switching;
+	return d->in_state[RKNPU_CORE_IDLE] & ~d->held & ~d->switching;
+}
+
+/*
+ * The usual case without the queues: nothing else waits, and a free core shows the right address
+ * space.
+ */
+static bool start_alone(struct rknpu_dispatch *d, struct rknpu_dispatch_job *job)
+{
+	unsigned int cores = job->wanted & free_cores(d);
+
+	if (!job->any && cores != job->wanted)
+		return false;
+	if (!job->any && !space_matches(d, job, cores))
+		return false;
+	while (job->any && cores && !space_matches(d, job, BIT(__ffs(cores))))
+		cores &= cores - 1;
+	if (!cores)
+		return false;
+	if (job->any)
+		cores = BIT(__ffs(cores));
+	catch_up(d, job);
+	take_cores(d, job, cores, false);
+	return true;
 }
 
 /**
@@ -424,9 +478,17 @@ static u8 free_cores(const struct rknpu_dispatch *d)
  */
 struct rknpu_dispatch_job *rknpu_dispatch_next(struct rknpu_dispatch *d, bool *needs_switch)
 {
-	struct rknpu_dispatch_job *gang, *job;
-	u8 free = free_cores(d), cores, sharers;
+	struct rknpu_dispatch_job *gang, *job = d->fresh;
+	u8 free, cores, sharers;
 
+	*needs_switch = false;
+	if (job && start_alone(d, job)) {
+		d->fresh = NULL;
+		return job;
+	}
+	settle(d);
+
+	free = free_cores(d) & d->wanted;
 	if (!free)
 		return NULL;
 	gang = d->gangs ? first_gang(d) : NULL;
@@ -453,6 +515,7 @@ struct rknpu_dispatch_job *rknpu_dispatch_next(struct rknpu_dispatch *d, bool *n
 			}
 		}
 		take_cores(d, job, cores, *needs_switch);
+		rknpu_dispatch_remove(d, job);
 		return job;
 	}
 	return NULL;
@@ -570,6 +633,7 @@ struct rknpu_dispatch_job *rknpu_dispatch_impossible(struct rknpu_dispatch *d)
 	struct rknpu_dispatch_job *job;
 	unsigned int level, i;
 
+	settle(d);
 	for (level = 0; level < RKNPU_NUM_LEVELS; level++) {
 		list_for_each_entry(flow, &d->flows[level], node) {
 			for (i = 0; i < RKNPU_NUM_QUEUES; i++) {

@@ -64,7 +64,12 @@ static bool give_back_atomic(struct rknpu_job *job)
 	return true;
 }
 
-/* One job is kept for the next submission: an ordinary stream of jobs allocates nothing. */
+/*
+ * One job is kept for the next submission: an ordinary stream of jobs allocates nothing. Not where
+ * KASAN shall see who uses a job too long.
+ */
+static const bool rknpu_keep_spare = !IS_ENABLED(CONFIG_KASAN);
+
 static struct rknpu_job *job_alloc(struct rknpu_device *rknpu)
 {
 	struct rknpu_job *job = xchg(&rknpu->spare_job, NULL);
@@ -103,7 +108,8 @@ static void job_free(struct rknpu_job *job)
 	rknpu_implicit_put_buffers(job);
 	if (job->powered)
 		rknpu_power_put(rknpu);
-	job = xchg(&rknpu->spare_job, job);
+	if (rknpu_keep_spare)
+		job = xchg(&rknpu->spare_job, job);
 	if (job)
 		kmem_cache_free(rknpu_job_cache, job);
 	/*

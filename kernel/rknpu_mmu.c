@@ -211,12 +211,11 @@ struct rknpu_domain *rknpu_space_get_domain(struct rknpu_space *space, unsigned 
 {
 	struct rknpu_domain *domain;
 
-	scoped_guard(mutex, &space->lock) {
-		domain = space->domain[id];
-		if (domain) {
-			kref_get(&domain->ref);
-			return domain;
-		}
+	/* What is there stays for as long as the space. Pairs with the release below. */
+	domain = smp_load_acquire(&space->domain[id]);
+	if (domain) {
+		kref_get(&domain->ref);
+		return domain;
 	}
 
 	guard(mutex)(&space->rknpu->spaces_lock);
@@ -229,8 +228,8 @@ struct rknpu_domain *rknpu_space_get_domain(struct rknpu_space *space, unsigned 
 		domain = domain_create(space->rknpu, id);
 	if (IS_ERR(domain))
 		return domain;
-	space->domain[id] = domain;
 	kref_get(&domain->ref);
+	smp_store_release(&space->domain[id], domain);
 	return domain;
 }
 
