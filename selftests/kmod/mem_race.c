@@ -324,8 +324,9 @@ static int finish(struct racer *r)
 }
 
 /* Races in the calling process. 0, or -errno when something was not as it must be. */
-static int run_race(unsigned int files, unsigned int seed, long ms)
+static int run_race(unsigned int files, unsigned int seed)
 {
+	const long ms = npu_kernel_is_slow() ? 12000 : 4000;
 	struct npu_matmul mm[THREADS];
 	struct racer racers[THREADS];
 	unsigned long calls = 0, good = 0;
@@ -358,7 +359,7 @@ static int run_race(unsigned int files, unsigned int seed, long ms)
 	close_pool(&pool);
 	printf("# %lu calls, %lu of them successful\n", calls, good);
 	/* If nearly nothing or nearly everything succeeds the guesses don't meet. */
-	if (!ret && (good < calls / 10 || good > calls * 9 / 10))
+	if (!ret && calls > 1000 && (good < calls / 10 || good > calls * 9 / 10))
 		ret = -EDOM;
 	return ret;
 }
@@ -401,19 +402,19 @@ FIXTURE_TEARDOWN(race)
 	close(self->fd);
 }
 
-TEST_F_TIMEOUT(race, one_file, 60)
+TEST_F_TIMEOUT(race, one_file, 120)
 {
-	EXPECT_EQ(0, run_race(1, 1, 4000));
+	EXPECT_EQ(0, run_race(1, 1));
 }
 
-TEST_F_TIMEOUT(race, files_of_one_process, 60)
+TEST_F_TIMEOUT(race, files_of_one_process, 120)
 {
-	EXPECT_EQ(0, run_race(2, 100, 4000));
+	EXPECT_EQ(0, run_race(2, 100));
 }
 
 static int race_of_a_process(void *arg)
 {
-	return -run_race(2, (unsigned long)arg, 4000);
+	return -run_race(2, (unsigned long)arg);
 }
 
 TEST_F_TIMEOUT(race, processes, 120)
