@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * Jobs that wait for sync files and give one back: all combinations with NONBLOCK, errors, fences
- * of other drivers (sw_sync), merged ones, and long chains.
+ * of other drivers (sw_sync, vgem), merged ones, and long chains.
  */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
+#include <linux/sync_file.h>
 
 #include "kselftest_harness.h"
 #include "npu_client.h"
@@ -180,6 +181,103 @@ TEST_F(fence, merged_fences)
 	close(both);
 	close(first);
 	close(second);
+}
+
+/* sw_sync fails what is pending when its timeline is closed. */
+TEST_F(fence, foreign_error_is_passed_on)
+{
+	int timeline = npu_sw_open(), fence = npu_sw_fence(timeline, 1), out = fence;
+
+	ASSERT_EQ(0, submit(&self->mm, self->fd,
+			    RKNPU_JOB_NONBLOCK | RKNPU_JOB_FENCE_IN | RKNPU_JOB_FENCE_OUT, &out));
+	EXPECT_EQ(0, npu_fence_signalled(out, 50));
+	close(timeline);
+	EXPECT_EQ(1, npu_fence_signalled(out, 5000));
+	EXPECT_EQ(-ENOENT, npu_fence_status(out, NULL));
+	EXPECT_EQ(0, npu_matmul_touched(&self->mm, 0, 4));
+	close(out);
+	close(fence);
+}
+
+/* The error of one of several, also when somebody has looked at the merged fence before */
+TEST_F(fence, merged_error_is_passed_on)
+{
+	int timeline = npu_sw_open(), bad = npu_sw_fence(timeline, 1);
+	int good = npu_sw_fence(self->timeline, 1), both = npu_fence_merge(bad, good), in;
+	/* Without room for the parts the kernel looks at the whole, which then forgets the error. */
+	struct sync_file_info look = {};
+
+	ASSERT_LE(0, both);
+	close(timeline);
+	npu_sw_advance(self->timeline, 1);
+	EXPECT_EQ(0, npu_ioctl(both, SYNC_IOC_FILE_INFO, &look));
+	EXPECT_NE(0, look.status);
+	in = both;
+	EXPECT_EQ(-ENOENT, submit(&self->mm, self->fd, RKNPU_JOB_FENCE_IN, &in));
+	EXPECT_EQ(0, npu_matmul_touched(&self->mm, 0, 4));
+	close(both);
+	close(good);
+	close(bad);
+
+	/* Nobody has looked, and it happens while the job waits. */
+	timeline = npu_sw_open();
+	bad = npu_sw_fence(timeline, 1);
+	good = npu_sw_fence(self->timeline, 2);
+	both = npu_fence_merge(bad, good);
+	in = both;
+	ASSERT_EQ(0, submit(&self->mm, self->fd,
+			    RKNPU_JOB_NONBLOCK | RKNPU_JOB_FENCE_IN | RKNPU_JOB_FENCE_OUT, &in));
+	close(timeline);
+	EXPECT_EQ(0, npu_fence_signalled(in, 50));
+	npu_sw_advance(self->timeline, 1);
+	EXPECT_EQ(1, npu_fence_signalled(in, 5000));
+	EXPECT_EQ(-ENOENT, npu_fence_status(in, NULL));
+	EXPECT_EQ(0, npu_matmul_touched(&self->mm, 0, 4));
+	close(in);
+	close(both);
+	close(good);
+	close(bad);
+}
+
+/* Nobody has looked before the job asks. */
+TEST_F(fence, merged_error_unseen)
+{
+	int timeline = npu_sw_open(), bad = npu_sw_fence(timeline, 1);
+	int good = npu_sw_fence(self->timeline, 1), both = npu_fence_merge(bad, good), in = both;
+
+	ASSERT_LE(0, both);
+	close(timeline);
+	npu_sw_advance(self->timeline, 1);
+	EXPECT_EQ(-ENOENT, submit(&self->mm, self->fd, RKNPU_JOB_FENCE_IN, &in));
+	EXPECT_EQ(0, npu_matmul_touched(&self->mm, 0, 4));
+	close(both);
+	close(good);
+	close(bad);
+}
+
+/* What another driver's users leave on a buffer, taken from there as a sync file */
+TEST_F(fence, fence_of_another_drivers_buffer)
+{
+	struct npu_vgem vgem;
+	int busy, in, out;
+
+	ASSERT_EQ(0, npu_vgem_create(&vgem, 4096));
+	busy = npu_vgem_fence(&vgem, true);
+	ASSERT_LT(0, busy);
+	in = npu_dmabuf_export_fence(vgem.dmabuf, false);
+	ASSERT_LE(0, in);
+	out = in;
+	ASSERT_EQ(0, submit(&self->mm, self->fd,
+			    RKNPU_JOB_NONBLOCK | RKNPU_JOB_FENCE_IN | RKNPU_JOB_FENCE_OUT, &out));
+	EXPECT_EQ(0, npu_fence_signalled(out, 100));
+	EXPECT_EQ(0, npu_matmul_touched(&self->mm, 0, 4));
+	EXPECT_EQ(0, npu_vgem_signal(&vgem, busy));
+	EXPECT_EQ(1, npu_fence_signalled(out, 5000));
+	EXPECT_EQ(1, npu_fence_status(out, NULL));
+	EXPECT_EQ(0, npu_matmul_wrong(&self->mm, 0, 4));
+	close(out);
+	close(in);
+	npu_vgem_destroy(&vgem);
 }
 
 static void check_failure(struct __test_metadata *_metadata, FIXTURE_DATA(fence) * self, int error)

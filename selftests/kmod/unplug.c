@@ -14,6 +14,7 @@
 #include "npu_control.h"
 #include "npu_matmul.h"
 #include "npu_proc.h"
+#include "npu_sync.h"
 
 #define MS 1000 /* in microseconds */
 #define VENDOR_DRIVER "/sys/bus/platform/drivers/RKNPU"
@@ -290,6 +291,76 @@ static __u64 usable_cores(int fd)
 }
 
 /* A core that can't be reset is out of service until the device is bound anew; the others go on. */
+#define WAITS 400
+
+/*
+ * Submits without end jobs that wait for many fences, none of which will ever signal. They are on a
+ * buffer, as that takes the least time to find them: most of it goes into their callbacks.
+ */
+struct submitter {
+	int fd, ret;
+	struct npu_async job;
+};
+
+static void *submit_waiting(void *arg)
+{
+	struct submitter *s = arg;
+
+	do {
+		s->ret = npu_async_submit(s->fd, &s->job);
+	} while (!s->ret);
+	return NULL;
+}
+
+TEST_F_TIMEOUT(unplug, waiting_jobs, 120)
+{
+	int timelines[WAITS], fence, dmabuf, last, round;
+	struct submitter s;
+	struct npu_matmul mm;
+	pthread_t thread;
+	__u32 out, i;
+
+	for (round = 0; round < 20; round++) {
+		s.fd = npu_open();
+		ASSERT_LE(0, s.fd);
+		ASSERT_EQ(0, npu_matmul_create(&mm, s.fd, 2, 64, 32, 1));
+		npu_matmul_poison(&mm);
+		dmabuf = npu_export(s.fd, mm.a.handle);
+		ASSERT_LE(0, dmabuf);
+		for (i = 0; i < WAITS; i++) {
+			/* Fences of one timeline would replace each other. */
+			int own = npu_sw_open();
+
+			fence = npu_sw_fence(own, 1);
+			ASSERT_EQ(0, npu_dmabuf_import_fence(dmabuf, fence, true));
+			close(fence);
+			timelines[i] = own;
+		}
+		out = npu_syncobj(s.fd, false);
+		npu_async_init(&s.job, &mm, 1, 0, 2);
+		npu_async_buffer(&s.job, mm.a.handle, RKNPU_BUFFER_READ);
+		npu_async_signal(&s.job, out, 0);
+		ASSERT_EQ(0, pthread_create(&thread, NULL, submit_waiting, &s));
+		npu_sleep_ms(5);
+		last = npu_syncobj_export(s.fd, out);
+		ASSERT_EQ(0, unbind(&self->binding));
+		pthread_join(thread, NULL);
+		EXPECT_EQ(-ENODEV, s.ret);
+		/* All their fences have told. */
+		if (last >= 0) {
+			EXPECT_EQ(-ENODEV, npu_fence_status(last, NULL));
+			close(last);
+		}
+		EXPECT_EQ(0, npu_matmul_touched(&mm, 0, 2));
+		npu_matmul_destroy(&mm);
+		close(dmabuf);
+		close(s.fd);
+		for (i = 0; i < WAITS; i++)
+			close(timelines[i]);
+		ASSERT_EQ(0, bind_again(&self->binding));
+	}
+}
+
 TEST_F_TIMEOUT(unplug, dead_resets, 60)
 {
 	struct npu_matmul mm;
