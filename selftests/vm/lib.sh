@@ -17,6 +17,9 @@ complaints='WARNING:|BUG:|Oops|Call trace:|cut here|INFO: task|nobody cared|Disa
 reasons='the kernel injects no failures'
 [ "$config" = guest ] || reasons='the debug kernel complains about memory that is mapped more than once'
 
+# Parameters that the driver is loaded with
+parameters=
+
 # kmod_programs: names of the driver's test programs, from their sources: one that wasn't built must not go unnoticed.
 kmod_programs() {
 	grep -l '^TEST_HARNESS_MAIN' "$repo"/selftests/kmod/*.c | sed 's,.*/,,; s,\.c$,,'
@@ -27,7 +30,7 @@ guest_tests() {
 	local options=$1 folder=$2
 	shift 2
 	# shellcheck disable=SC2086 # several options
-	tap "$*" $options -- sh -c "$(cat "$here/guest-run")" guest-run "$complaints" "${@/#/$folder/}"
+	tap "$*" $options -- sh -c "$(cat "$here/guest-run")" guest-run "$complaints" "$parameters" "${@/#/$folder/}"
 }
 
 # guest_script "VM OPTIONS" NAME: runs guest-NAME, which is one program to merge-tap.awk and loads the driver itself.
