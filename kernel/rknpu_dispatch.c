@@ -443,9 +443,24 @@ static u8 free_cores(const struct rknpu_dispatch *d)
 	return d->in_state[RKNPU_CORE_IDLE] & ~d->held & ~d->switching;
 }
 
+/* The first job of the only queue that has any; NULL if there are more */
+static struct rknpu_dispatch_job *first_of_only_queue(struct rknpu_dispatch *d)
+{
+	struct list_head *flows = &d->flows[__ffs(d->levels)];
+	struct rknpu_dispatch_flow *flow;
+
+	if (d->levels & (d->levels - 1) || !list_is_singular(flows))
+		return NULL;
+	flow = list_first_entry(flows, struct rknpu_dispatch_flow, node);
+	if (flow->waiting & (flow->waiting - 1))
+		return NULL;
+	return list_first_entry(&flow->queue[__ffs(flow->waiting)], struct rknpu_dispatch_job,
+				node);
+}
+
 /*
- * The usual case without the queues: nothing else waits, and a free core shows the right address
- * space.
+ * The usual case without a choice: nobody competes with the job, and a free core shows the right
+ * address space.
  */
 static bool start_alone(struct rknpu_dispatch *d, struct rknpu_dispatch_job *job)
 {
@@ -491,6 +506,11 @@ struct rknpu_dispatch_job *rknpu_dispatch_next(struct rknpu_dispatch *d, bool *n
 	free = free_cores(d) & d->wanted;
 	if (!free)
 		return NULL;
+	job = first_of_only_queue(d);
+	if (job && start_alone(d, job)) {
+		rknpu_dispatch_remove(d, job);
+		return job;
+	}
 	gang = d->gangs ? first_gang(d) : NULL;
 
 	while (free) {

@@ -112,9 +112,9 @@ static void start_job(struct rknpu_job *job, u64 now)
 
 		core->chunk = 0;
 		rknpu_core_unsilence(core);
+		start_chunk(core);
 		rknpu_core_set_deadline(core, now, timeout);
 		rknpu_load_set(&core->load, now, true);
-		start_chunk(core);
 	}
 }
 
@@ -159,14 +159,13 @@ static void wake_if_awaited(struct rknpu_device *rknpu)
 		wake_up(&rknpu->idle);
 }
 
-/* A core is done with its part of a job and free for the next one. */
+/* A core is done with its part of a job and free for the next one; its load is not told yet. */
 static struct rknpu_job *release_core(struct rknpu_core *core, u64 now)
 {
 	struct rknpu_device *rknpu = core->rknpu;
 	struct rknpu_job *job = core->job;
 
 	core->job = NULL;
-	rknpu_load_set(&core->load, now, false);
 	rknpu_dispatch_release(&rknpu->dispatch, core->index);
 	job->running &= ~BIT(core->index);
 	if (!job->running)
@@ -209,6 +208,8 @@ void rknpu_sched_chunk_done(struct rknpu_core *core, u32 status)
 	now = ktime_get_ns();
 	release_core(core, now);
 	run_at(rknpu, now);
+	if (!rknpu_dispatch_busy(&rknpu->dispatch, core->index))
+		rknpu_load_set(&core->load, now, false);
 	leave_job(job);
 	wake_if_awaited(rknpu);
 }
@@ -303,9 +304,12 @@ static void fail_switching(struct rknpu_device *rknpu, u8 cores, int error)
 		core->job->error = error;
 		core->job->running |= BIT(i);
 	}
-	for (i = 0; i < rknpu->num_cores; i++)
-		if (cores & BIT(i))
-			leave_job(release_core(&rknpu->cores[i], now));
+	for (i = 0; i < rknpu->num_cores; i++) {
+		if (!(cores & BIT(i)))
+			continue;
+		leave_job(release_core(&rknpu->cores[i], now));
+		rknpu_load_set(&rknpu->cores[i].load, now, false);
+	}
 }
 
 /* The next job that waits for its address space, with a reference */
