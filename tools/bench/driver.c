@@ -151,22 +151,30 @@ struct queue_result {
 	struct accesses accesses;
 };
 
+enum queue_kind {
+	NO_TIME, /* jobs take no time, and the CPU is awake */
+	AWAKE,	 /* jobs take JOB_NS, and the CPU is awake */
+	ASLEEP,	 /* jobs take JOB_NS, and the CPU sleeps meanwhile */
+};
+
 /*
- * A queue of `number` jobs: the first one keeps the core busy until all are queued, the caller
- * waits for the last one and then for what the driver does later. The others take no time or JOB_NS.
+ * A queue of `number` jobs: the first one keeps the core busy until all are queued, then the caller
+ * waits for the last one, and for what the driver does later.
  */
-static void run_queue(struct bench *b, unsigned int number, bool instant, struct queue_result *r)
+static void run_queue(struct bench *b, unsigned int number, enum queue_kind kind,
+		      struct queue_result *r)
 {
 	struct accesses before;
-	__u32 start, first;
+	__u32 start, first, tasks;
 	unsigned int i;
 
 	npu_instant(false);
 	npu_fault(0, VNPU_FAULT_SLOW, GATE_NS);
 	read_accesses(&before);
+	tasks = npu_ctl_core(0, VNPU_CTL_TASKS);
 	start = now();
 	must("the first job of a queue", one_task_unwaited(b));
-	if (instant)
+	if (kind == NO_TIME)
 		npu_instant(true);
 	else
 		npu_fault(0, VNPU_FAULT_SLOW, JOB_NS);
@@ -177,7 +185,9 @@ static void run_queue(struct bench *b, unsigned int number, bool instant, struct
 	r->submit = now() - first;
 	if (now() - start > GATE_NS)
 		die("the queue is not filled in time", 0);
-	must("the last job of a queue", one_task(b));
+	must("the last job of a queue", kind == ASLEEP ? one_task(b) : one_task_unwaited(b));
+	while (npu_ctl_core(0, VNPU_CTL_TASKS) - tasks < number)
+		;
 	for (i = 0; i < 10; i++)
 		sched_yield();
 	r->total = now() - start;
@@ -191,22 +201,32 @@ static void count_queue(struct bench *b)
 {
 	const unsigned int more = QUEUE - HALF_QUEUE;
 	struct queue_result full, half;
-	__s64 end, gap;
+	__s64 end;
 
-	run_queue(b, QUEUE, true, &full); /* warm up */
-	run_queue(b, HALF_QUEUE, true, &half);
-	run_queue(b, QUEUE, true, &full);
+	run_queue(b, QUEUE, NO_TIME, &full); /* warm up */
+	run_queue(b, HALF_QUEUE, NO_TIME, &half);
+	run_queue(b, QUEUE, NO_TIME, &full);
 	end = full.total - half.total;
 	print_result("queued", "submit_instructions", full.submit, QUEUE - 2);
 	print_result("queued", "end_instructions", end, more);
 	print_result("queued", "instructions",
 		     (__s64)full.submit * more / (QUEUE - 2) + end, more);
 	print_accesses("queued", &full.accesses, QUEUE);
+}
 
-	run_queue(b, HALF_QUEUE, false, &half);
-	run_queue(b, QUEUE, false, &full);
+/* Between two jobs of a queue: what it takes beside the jobs' own time. */
+static void count_gap(struct bench *b, const char *name, enum queue_kind kind)
+{
+	const unsigned int more = QUEUE - HALF_QUEUE;
+	struct queue_result full, half;
+	__s64 gap;
+
+	run_queue(b, HALF_QUEUE, kind, &half);
+	run_queue(b, QUEUE, kind, &full);
 	gap = (__s64)full.total - half.total - (__s64)(full.accesses.busy - half.accesses.busy);
-	print_result("gap", "instructions", gap, more);
+	print_result(name, "instructions", gap, more);
+	if (kind == ASLEEP)
+		return;
 	/* The second write to the start register is behind the start. */
 	print_result("gap", "npu_accesses",
 		     full.accesses.npu_reads + full.accesses.npu_writes - QUEUE, QUEUE);
@@ -277,6 +297,8 @@ static void count_all(struct bench *b)
 	count_asleep(b);
 	count("unwaited_1", one_task_unwaited, b);
 	count_queue(b);
+	count_gap(b, "gap", AWAKE);
+	count_gap(b, "gap_asleep", ASLEEP);
 	count_switch(b);
 	count_streams();
 }
