@@ -399,7 +399,7 @@ static void *use_handles(void *arg)
 TEST_F_TIMEOUT(defect, handles_closed_meanwhile, 60)
 {
 	struct racer closer = { .fd = self->fd }, user = { .fd = self->fd };
-	long end = npu_now_ms() + 3000, before = npu_used_memory();
+	long before = npu_used_memory(), end = npu_now_ms() + 3000;
 	unsigned int made = 0;
 	pthread_t threads[2];
 
