@@ -105,7 +105,8 @@ static void job_free(struct rknpu_job *job)
 		rknpu_space_put(job->space);
 	if (job->result)
 		rknpu_bo_put(job->result);
-	rknpu_implicit_put_buffers(job);
+	if (job->buffers)
+		rknpu_implicit_put_buffers(job);
 	if (job->powered)
 		rknpu_power_put(rknpu);
 	if (rknpu_keep_spare)
