@@ -310,7 +310,7 @@ TEST_F(bad, short_structure)
 	}
 }
 
-TEST_F(bad, thousands_leave_no_trace)
+TEST_F_TIMEOUT(bad, thousands_leave_no_trace, 120)
 {
 	long before;
 	unsigned int i;

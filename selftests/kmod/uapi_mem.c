@@ -187,7 +187,7 @@ TEST_F(mem, size_zero)
 }
 
 /* Not one of these can be given; nothing may be left behind, nobody may be killed for memory. */
-TEST_F(mem, impossible_sizes)
+TEST_F_TIMEOUT(mem, impossible_sizes, 120)
 {
 	static const __u64 sizes[] = {
 		~0ULL, ~0ULL - 1, ~0ULL - 4094, ~0ULL - 4095, ~0ULL - 4096, 1ULL << 63,
@@ -211,7 +211,7 @@ TEST_F(mem, impossible_sizes)
 	EXPECT_GT(before + 1024, npu_used_memory());
 }
 
-TEST_F(mem, more_than_the_machine_has)
+TEST_F_TIMEOUT(mem, more_than_the_machine_has, 120)
 {
 	__u64 size = npu_meminfo("MemTotal") * 1024ULL * 2;
 	struct rknpu_mem_create arg = { .size = size, .flags = NPU_DATA };
