@@ -24,9 +24,9 @@ enum rknpu_core_state {
 	RKNPU_CORE_STOPPED,
 	/** @RKNPU_CORE_RETIRED: out of service for good */
 	RKNPU_CORE_RETIRED,
-	/** @RKNPU_NUM_CORE_STATES: number of states */
-	RKNPU_NUM_CORE_STATES,
 };
+
+#define RKNPU_NUM_CORE_STATES (RKNPU_CORE_RETIRED + 1)
 
 /**
  * enum rknpu_dispatch_queue - where a job of a flow waits; each is served first in, first out

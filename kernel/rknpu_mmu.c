@@ -229,6 +229,7 @@ struct rknpu_domain *rknpu_space_get_domain(struct rknpu_space *space, unsigned 
 	if (IS_ERR(domain))
 		return domain;
 	kref_get(&domain->ref);
+	/* Whoever finds it without the lock finds it complete. */
 	smp_store_release(&space->domain[id], domain);
 	return domain;
 }
