@@ -101,8 +101,8 @@ struct rknpu_device {
 	u32 hw_version;
 
 	/**
-	 * @lock: protects @dispatch, @recover, @waiting, @stopping, what the cores run, and the
-	 * state of all jobs. Innermost lock, taken with interrupts off and by the interrupt
+	 * @lock: protects @dispatch, @recover, @waiting, @stopping, @paused, what the cores run,
+	 * and the state of all jobs. Innermost lock, taken with interrupts off and by the interrupt
 	 * handlers; see guard(rknpu_jobs).
 	 */
 	spinlock_t lock;
@@ -114,6 +114,8 @@ struct rknpu_device {
 	struct list_head waiting;
 	/** @stopping: no job is accepted any more */
 	bool stopping;
+	/** @paused: the system sleeps, no job is started */
+	bool paused;
 	/** @signal: jobs that have ended and whose fences are to be signalled */
 	struct llist_head signal;
 	/** @signalling: somebody is at it */

@@ -28,6 +28,7 @@
 #include "rknpu_drv.h"
 #include "rknpu_regs.h"
 #include "rknpu_soc.h"
+#include "rknpu_suspend.h"
 
 /* Time without a job after which the NPU is powered off, as programs know it */
 #define RKNPU_AUTOSUSPEND_MS 3000
@@ -271,7 +272,34 @@ static int rknpu_node_suspend(struct device *dev)
 	return 0;
 }
 
-static DEFINE_RUNTIME_DEV_PM_OPS(rknpu_node_pm_ops, rknpu_node_suspend, rknpu_node_resume, NULL);
+/* The node that stands for the device sleeps before all others and wakes behind them. */
+static int rknpu_node_sleep(struct device *dev)
+{
+	struct rknpu_node *node = dev_get_drvdata(dev);
+	int ret;
+
+	if (node->rknpu)
+		rknpu_suspend(node->rknpu);
+	ret = pm_runtime_force_suspend(dev);
+	if (ret && node->rknpu)
+		rknpu_resume(node->rknpu, 0);
+	return ret;
+}
+
+static int rknpu_node_wake(struct device *dev)
+{
+	struct rknpu_node *node = dev_get_drvdata(dev);
+	int ret = pm_runtime_force_resume(dev);
+
+	if (node->rknpu)
+		rknpu_resume(node->rknpu, ret);
+	return ret;
+}
+
+static const struct dev_pm_ops rknpu_node_pm_ops = {
+	SYSTEM_SLEEP_PM_OPS(rknpu_node_sleep, rknpu_node_wake)
+	RUNTIME_PM_OPS(rknpu_node_suspend, rknpu_node_resume, NULL)
+};
 
 static int enable_autosuspend(struct device *dev)
 {

@@ -164,7 +164,7 @@ static void recover_node(struct rknpu_device *rknpu, unsigned int index)
 		for (i = 0; i < rknpu->num_cores; i++)
 			if (all_reset & BIT(i))
 				rknpu_dispatch_release(&rknpu->dispatch, i);
-		if (!rknpu->stopping)
+		if (!rknpu->stopping && !rknpu->paused)
 			rknpu->dispatch.held &= ~cores;
 		rknpu_sched_fail_impossible(rknpu);
 		rknpu_sched_run(rknpu);

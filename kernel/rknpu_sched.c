@@ -594,8 +594,13 @@ void rknpu_sched_fini(struct rknpu_device *rknpu)
 	destroy_workqueue(rknpu->slow_wq);
 }
 
-/* No core has a job. */
-static bool quiet(struct rknpu_device *rknpu)
+/**
+ * rknpu_sched_quiet() - is no core at work?
+ * @rknpu: the device
+ *
+ * Return: true if so.
+ */
+bool rknpu_sched_quiet(struct rknpu_device *rknpu)
 {
 	guard(rknpu_jobs)(rknpu);
 	return !rknpu_dispatch_working(&rknpu->dispatch, BIT(rknpu->num_cores) - 1);
@@ -629,7 +634,7 @@ void rknpu_sched_stop(struct rknpu_device *rknpu)
 	}
 
 	disarm_all(&waited);
-	wait_event(rknpu->idle, quiet(rknpu));
+	wait_event(rknpu->idle, rknpu_sched_quiet(rknpu));
 	/* Pairs with the barrier in rknpu_job_create(): later ones don't come. */
 	smp_mb();
 	/* Jobs hold power; who waited for one is awake now and gives it back. */

@@ -24,6 +24,7 @@ DEFINE_LOCK_GUARD_1(rknpu_jobs, struct rknpu_device,
 
 int rknpu_sched_init(struct rknpu_device *rknpu);
 void rknpu_sched_fini(struct rknpu_device *rknpu);
+bool rknpu_sched_quiet(struct rknpu_device *rknpu);
 void rknpu_sched_stop(struct rknpu_device *rknpu);
 int rknpu_sched_queue(struct rknpu_file *file, struct rknpu_job *job);
 void rknpu_sched_ready(struct rknpu_job *job);

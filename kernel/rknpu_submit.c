@@ -64,12 +64,12 @@ static struct rknpu_job *job_from_vendor(struct rknpu_file *file, const struct r
 }
 
 /*
- * Waits for a job and reports. A job whose waiter is killed is cut short, and freed when it is off
- * the hardware.
+ * Waits for a job and reports; the system may go to sleep meanwhile. A job whose waiter is killed
+ * is cut short, and freed when it is off the hardware.
  */
 static int wait_for_job(struct rknpu_job *job, struct rknpu_submit *args)
 {
-	int ret = wait_for_completion_killable(&job->done);
+	int ret = wait_for_completion_state(&job->done, TASK_KILLABLE | TASK_FREEZABLE);
 
 	if (ret) {
 		rknpu_sched_abandon(job);

@@ -231,11 +231,7 @@ TEST_F(dump, gang)
 	struct rknpu_submit job;
 	char device[64];
 
-	npu_matmul_job(&self->mm, &job, 7, 0, 1);
-	job.subcore_task[2] = (struct rknpu_subcore_task){ 0, 1 };
-	job.subcore_task[3] = (struct rknpu_subcore_task){ 1, 1 };
-	job.subcore_task[4] = (struct rknpu_subcore_task){ 2, 1 };
-	job.task_number = 3;
+	npu_matmul_gang(&self->mm, &job, 7);
 	npu_slow(0, 200000);
 	npu_slow(2, 200000);
 	npu_matmul_set(&self->mm, 1, NPU_REG_FEATURE_ADDR, NOWHERE);

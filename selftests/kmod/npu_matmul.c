@@ -283,6 +283,22 @@ void npu_matmul_job(const struct npu_matmul *mm, struct rknpu_submit *job, __u32
 	}
 }
 
+void npu_matmul_gang(const struct npu_matmul *mm, struct rknpu_submit *job, __u32 core_mask)
+{
+	const unsigned int cores = __builtin_popcount(core_mask);
+	unsigned int core;
+
+	npu_matmul_job(mm, job, core_mask, 0, mm->m);
+	for (core = 0; core < cores; core++) {
+		const unsigned int first = mm->m * core / cores;
+
+		/* The ranges of three cores follow those of two. */
+		job->subcore_task[cores == 3 ? 2 + core : core] = (struct rknpu_subcore_task) {
+			first, mm->m * (core + 1) / cores - first,
+		};
+	}
+}
+
 void npu_matmul_poison(struct npu_matmul *mm)
 {
 	__u32 *c = mm->c.map;
@@ -329,7 +345,10 @@ int npu_matmul_run(struct npu_matmul *mm, __u32 core_mask, __u32 timeout_ms)
 	int ret;
 
 	npu_matmul_poison(mm);
-	npu_matmul_job(mm, &job, core_mask, 0, mm->m);
+	if (__builtin_popcount(core_mask) > 1)
+		npu_matmul_gang(mm, &job, core_mask);
+	else
+		npu_matmul_job(mm, &job, core_mask, 0, mm->m);
 	job.timeout = timeout_ms;
 	ret = npu_submit(mm->tasks.fd, &job);
 	if (ret)

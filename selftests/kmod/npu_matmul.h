@@ -64,6 +64,8 @@ struct rknpu_task *npu_matmul_task(struct npu_matmul *mm, unsigned int row);
 /* A blocking PC job of rows [first, first + count) for whichever core runs it. */
 void npu_matmul_job(const struct npu_matmul *mm, struct rknpu_submit *job, __u32 core_mask,
 		    unsigned int first, unsigned int count);
+/* The same of all rows for several cores at once; each has its share, of one row at least. */
+void npu_matmul_gang(const struct npu_matmul *mm, struct rknpu_submit *job, __u32 core_mask);
 
 /* Fills C with a pattern that no result has. */
 void npu_matmul_poison(struct npu_matmul *mm);

@@ -1,0 +1,343 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * The whole system sleeps while jobs run, queue and wait for fences: none is lost, none fails, and
+ * none keeps the system awake. The kernel's own test mode suspends all devices, waits a second, and
+ * resumes them.
+ */
+#include <fcntl.h>
+#include <poll.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
+#include <linux/sync_file.h>
+
+#include "kselftest_harness.h"
+#include "npu_client.h"
+#include "npu_control.h"
+#include "npu_matmul.h"
+#include "npu_proc.h"
+
+#define MS 1000 /* in microseconds */
+#define SLEEP_MS 1000
+#define QUEUED 8
+
+/* The debug interface of sw_sync, which no header has */
+struct sw_sync_create_fence_data {
+	__u32 value;
+	char name[32];
+	__s32 fence;
+};
+
+#define SW_SYNC_IOC_CREATE_FENCE _IOWR('W', 0, struct sw_sync_create_fence_data)
+#define SW_SYNC_IOC_INC _IOW('W', 1, __u32)
+
+static int write_file(const char *path, const char *text)
+{
+	int fd = open(path, O_WRONLY);
+	ssize_t put;
+
+	if (fd < 0)
+		return -errno;
+	put = write(fd, text, strlen(text));
+	close(fd);
+	return put < 0 ? -errno : 0;
+}
+
+FIXTURE(suspend)
+{
+	int fd;
+};
+
+FIXTURE_VARIANT(suspend)
+{
+	const char *level;
+};
+
+/* Callbacks of the devices; with their late and interrupt-free phases as well. */
+FIXTURE_VARIANT_ADD(suspend, devices)
+{
+	.level = "devices",
+};
+
+FIXTURE_VARIANT_ADD(suspend, platform)
+{
+	.level = "platform",
+};
+
+FIXTURE_SETUP(suspend)
+{
+	npu_fault_none();
+	npu_ctl_clear(VNPU_CTL_CLEAR_RECORDS | VNPU_CTL_CLEAR_COUNTERS);
+	ASSERT_EQ(0, write_file("/sys/power/pm_test", variant->level));
+	ASSERT_EQ(0, write_file("/sys/module/suspend/parameters/pm_test_delay", "1"));
+	self->fd = npu_open();
+	ASSERT_LE(0, self->fd);
+}
+
+FIXTURE_TEARDOWN(suspend)
+{
+	char text[128];
+	unsigned int core;
+
+	npu_fault_none();
+	write_file("/sys/power/pm_test", "none");
+	for (core = 0; core < NPU_CORES; core++)
+		EXPECT_EQ(0, npu_good_job(self->fd, 1U << core));
+	close(self->fd);
+	EXPECT_EQ(0, npu_ctl_misuse(text, sizeof(text))) {
+		TH_LOG("%s", text);
+	}
+}
+
+/* Suspends and resumes the system: 0 or -errno */
+static int sleep_once(void)
+{
+	return write_file("/sys/power/state", "mem");
+}
+
+static int submit_async(struct npu_matmul *mm, __u32 core_mask, __u32 timeout, int fence_in)
+{
+	struct rknpu_submit job;
+	int ret;
+
+	if (core_mask == 7)
+		npu_matmul_gang(mm, &job, core_mask);
+	else
+		npu_matmul_job(mm, &job, core_mask, 0, mm->m);
+	job.flags |= RKNPU_JOB_NONBLOCK | RKNPU_JOB_FENCE_OUT;
+	job.timeout = timeout;
+	if (fence_in >= 0)
+		job.flags |= RKNPU_JOB_FENCE_IN;
+	job.fence_fd = fence_in;
+	ret = npu_submit(mm->tasks.fd, &job);
+	return ret ? ret : job.fence_fd;
+}
+
+/* Status of a sync file when it has signalled: 1 or an errno; 0 if it doesn't within the time */
+static int result(int fence, int timeout_ms)
+{
+	struct pollfd poll_fd = { .fd = fence, .events = POLLIN };
+	struct sync_file_info info = { 0 };
+
+	if (poll(&poll_fd, 1, timeout_ms) != 1 || ioctl(fence, SYNC_IOC_FILE_INFO, &info))
+		return 0;
+	return info.status;
+}
+
+struct client {
+	__u32 core_mask;
+	unsigned int rounds;
+};
+
+/* Blocking jobs, one after the other, of a process of its own */
+static int compute(void *arg)
+{
+	struct client *client = arg;
+	struct npu_matmul mm;
+	int fd = npu_open(), ret;
+	unsigned int i;
+
+	if (fd < 0)
+		return 1;
+	ret = npu_matmul_create(&mm, fd, 3, 64, 32, client->core_mask);
+	for (i = 0; i < client->rounds && !ret; i++)
+		ret = npu_matmul_run(&mm, client->core_mask, 4000);
+	close(fd);
+	return -ret;
+}
+
+/* Nothing to do: the NPU is off before, and stays so. */
+TEST_F_TIMEOUT(suspend, idle, 60)
+{
+	unsigned int core;
+
+	for (core = 0; core < NPU_CORES; core++)
+		EXPECT_EQ(0, npu_good_job(self->fd, 1U << core));
+	EXPECT_EQ(0, sleep_once());
+	for (core = 0; core < NPU_CORES; core++)
+		EXPECT_EQ(0, npu_good_job(self->fd, 1U << core));
+	npu_sleep_ms(4000);
+	EXPECT_EQ(0, sleep_once());
+}
+
+/*
+ * Several processes wait in the kernel for running and for queued jobs, and async ones queue behind
+ * each other, on foreign fences and for all cores at once.
+ */
+TEST_F_TIMEOUT(suspend, outstanding_work, 120)
+{
+	struct client clients[] = { { 1, 20 }, { 2, 20 }, { 4, 20 }, { 7, 5 }, { 0, 20 } };
+	struct sw_sync_create_fence_data foreign = { .value = 1, .name = "test" };
+	int timeline = open("/sys/kernel/debug/sync/sw_sync", O_RDWR | O_CLOEXEC);
+	struct npu_matmul queued[QUEUED], waiting;
+	int fences[QUEUED], last;
+	pid_t pids[ARRAY_SIZE(clients)];
+	unsigned int i, core;
+	__u32 step = 1;
+
+	ASSERT_LE(0, timeline);
+	ASSERT_EQ(0, ioctl(timeline, SW_SYNC_IOC_CREATE_FENCE, &foreign));
+	for (core = 0; core < NPU_CORES; core++)
+		npu_slow(core, 20 * MS);
+	for (i = 0; i < ARRAY_SIZE(clients); i++)
+		pids[i] = npu_spawn(compute, &clients[i]);
+	for (core = 0; core < NPU_CORES; core++)
+		while (!npu_ctl_core(core, VNPU_CTL_STARTS))
+			npu_sleep_ms(1);
+	for (i = 0; i < QUEUED; i++) {
+		ASSERT_EQ(0, npu_matmul_create(&queued[i], self->fd, 4, 64, 32, i));
+		fences[i] = submit_async(&queued[i], i % 4 == 3 ? 7 : 1U << i % 4, 4000, -1);
+		ASSERT_LE(0, fences[i]);
+	}
+	ASSERT_EQ(0, npu_matmul_create(&waiting, self->fd, 4, 64, 32, 99));
+	last = submit_async(&waiting, 1, 4000, foreign.fence);
+	ASSERT_LE(0, last);
+
+	EXPECT_EQ(0, sleep_once());
+	EXPECT_EQ(0, result(last, 0));
+	ASSERT_EQ(0, ioctl(timeline, SW_SYNC_IOC_INC, &step));
+
+	for (i = 0; i < QUEUED; i++) {
+		EXPECT_EQ(1, result(fences[i], 20000));
+		EXPECT_EQ(0, npu_matmul_wrong(&queued[i], 0, 4));
+		close(fences[i]);
+		npu_matmul_destroy(&queued[i]);
+	}
+	EXPECT_EQ(1, result(last, 20000));
+	EXPECT_EQ(0, npu_matmul_wrong(&waiting, 0, 4));
+	npu_matmul_destroy(&waiting);
+	close(last);
+	close(foreign.fence);
+	close(timeline);
+	for (i = 0; i < ARRAY_SIZE(clients); i++) {
+		EXPECT_EQ(0, npu_join(pids[i], 30000)) {
+			TH_LOG("core mask %u", clients[i].core_mask);
+		}
+	}
+}
+
+/* The time of sleep is not the job's: what queues has all of its own afterwards. */
+TEST_F_TIMEOUT(suspend, time_of_sleep_does_not_count, 60)
+{
+	struct npu_matmul first, second;
+	int fences[2];
+
+	ASSERT_EQ(0, npu_matmul_create(&first, self->fd, 4, 64, 32, 1));
+	ASSERT_EQ(0, npu_matmul_create(&second, self->fd, 4, 64, 32, 2));
+	npu_slow(1, 100 * MS);
+	fences[0] = submit_async(&first, 2, SLEEP_MS * 4 / 5, -1);
+	fences[1] = submit_async(&second, 2, SLEEP_MS * 4 / 5, -1);
+	EXPECT_EQ(0, sleep_once());
+	EXPECT_EQ(1, result(fences[0], 5000));
+	EXPECT_EQ(1, result(fences[1], 5000));
+	EXPECT_EQ(0, npu_matmul_wrong(&first, 0, 4));
+	EXPECT_EQ(0, npu_matmul_wrong(&second, 0, 4));
+	npu_matmul_destroy(&first);
+	npu_matmul_destroy(&second);
+	close(fences[0]);
+	close(fences[1]);
+}
+
+/* A job that hangs with all the time in the world doesn't keep the system awake. */
+TEST_F_TIMEOUT(suspend, hanging_job, 60)
+{
+	struct npu_matmul hung, innocent;
+	int fences[2];
+	long before;
+
+	ASSERT_EQ(0, npu_matmul_create(&hung, self->fd, 1, 64, 32, 1));
+	ASSERT_EQ(0, npu_matmul_create(&innocent, self->fd, 1, 64, 32, 2));
+	npu_matmul_no_start(&hung, 0);
+	fences[0] = submit_async(&hung, 4, 0xffffffff, -1);
+	fences[1] = submit_async(&innocent, 4, 4000, -1);
+	while (!npu_ctl_core(2, VNPU_CTL_STARTS))
+		npu_sleep_ms(1);
+	before = npu_now_ms();
+	EXPECT_EQ(0, sleep_once());
+	EXPECT_GT(5000 + SLEEP_MS + 4000 * (1 + 2 * npu_kernel_is_slow()), npu_now_ms() - before);
+	EXPECT_EQ(-ETIMEDOUT, result(fences[0], 1000));
+	EXPECT_EQ(1, result(fences[1], 5000));
+	EXPECT_EQ(0, npu_matmul_wrong(&innocent, 0, 1));
+	/* The list without a start is the test's. */
+	npu_ctl_clear(VNPU_CTL_CLEAR_RECORDS);
+	npu_matmul_destroy(&hung);
+	npu_matmul_destroy(&innocent);
+	close(fences[0]);
+	close(fences[1]);
+}
+
+struct waiter {
+	struct npu_matmul *mm;
+	int ret;
+};
+
+static void *wait_for_job(void *arg)
+{
+	struct waiter *waiter = arg;
+	struct rknpu_submit job;
+
+	npu_matmul_job(waiter->mm, &job, 1, 0, waiter->mm->m);
+	job.timeout = 60000;
+	waiter->ret = npu_submit(waiter->mm->tasks.fd, &job);
+	return NULL;
+}
+
+/* Nor does a process that waits in the kernel behind much work. */
+TEST_F_TIMEOUT(suspend, waiting_processes_freeze, 120)
+{
+	struct npu_matmul first[20], last;
+	struct waiter waiter = { &last, 1 };
+	int fences[20];
+	pthread_t thread;
+	unsigned int i;
+	long before;
+
+	npu_slow(0, 100 * MS);
+	for (i = 0; i < 20; i++) {
+		ASSERT_EQ(0, npu_matmul_create(&first[i], self->fd, 5, 64, 32, i));
+		fences[i] = submit_async(&first[i], 1, 6000, -1);
+		ASSERT_LE(0, fences[i]);
+	}
+	ASSERT_EQ(0, npu_matmul_create(&last, self->fd, 1, 64, 32, 99));
+	ASSERT_EQ(0, pthread_create(&thread, NULL, wait_for_job, &waiter));
+	npu_sleep_ms(200);
+	before = npu_now_ms();
+	EXPECT_EQ(0, sleep_once());
+	/* One job of half a second ends; ten seconds of them queue. */
+	EXPECT_GT(SLEEP_MS + 4000 * (1 + 2 * npu_kernel_is_slow()), npu_now_ms() - before);
+	npu_fault_none();
+	ASSERT_EQ(0, pthread_join(thread, NULL));
+	EXPECT_EQ(0, waiter.ret);
+	EXPECT_EQ(0, npu_matmul_wrong(&last, 0, 1));
+	for (i = 0; i < 20; i++) {
+		EXPECT_EQ(1, result(fences[i], 20000));
+		EXPECT_EQ(0, npu_matmul_wrong(&first[i], 0, 5));
+		npu_matmul_destroy(&first[i]);
+		close(fences[i]);
+	}
+	npu_matmul_destroy(&last);
+}
+
+TEST_F_TIMEOUT(suspend, again_and_again_under_load, 180)
+{
+	struct client clients[] = { { 1, 400 }, { 2, 400 }, { 4, 400 }, { 3, 200 }, { 0, 400 } };
+	pid_t pids[ARRAY_SIZE(clients)];
+	unsigned int i;
+
+	ASSERT_EQ(0, write_file("/sys/module/suspend/parameters/pm_test_delay", "0"));
+	for (i = 0; i < ARRAY_SIZE(clients); i++)
+		pids[i] = npu_spawn(compute, &clients[i]);
+	for (i = 0; i < 10; i++) {
+		npu_sleep_ms(i * 37 % 100);
+		EXPECT_EQ(0, sleep_once());
+	}
+	for (i = 0; i < ARRAY_SIZE(clients); i++) {
+		EXPECT_EQ(0, npu_join(pids[i], 60000)) {
+			TH_LOG("core mask %u", clients[i].core_mask);
+		}
+	}
+}
+
+TEST_HARNESS_MAIN
