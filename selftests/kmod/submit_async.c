@@ -534,7 +534,7 @@ static bool only_result(const struct npu_bo *bo, size_t at)
 TEST_F(async, result_of_a_good_job)
 {
 	struct rknpu_job_result *result;
-	long before = npu_now_ns();
+	long long before = npu_now_ns();
 	struct npu_bo bo;
 
 	ASSERT_EQ(0, ask_result(self, &bo));
