@@ -204,7 +204,7 @@ TEST_F(fence, merged_error_is_passed_on)
 {
 	int timeline = npu_sw_open(), bad = npu_sw_fence(timeline, 1);
 	int good = npu_sw_fence(self->timeline, 1), both = npu_fence_merge(bad, good), in;
-	/* Without room for the parts the kernel looks at the whole, which then forgets the error. */
+	/* Without room for the parts the kernel looks at the whole, which forgets the error. */
 	struct sync_file_info look = {};
 
 	ASSERT_LE(0, both);
