@@ -8,12 +8,7 @@
 namespace board {
 namespace {
 
-constexpr unsigned kResetAxi[] = {272, 250, 254}, kResetAhb[] = {274, 252, 256};
-
-// Address in a table entry of version 2.
-std::uint64_t unpack(std::uint32_t entry) {
-    return (entry & 0xfffff000) | std::uint64_t{entry >> 8 & 0xf} << 32 | std::uint64_t{entry >> 4 & 0xf} << 36;
-}
+constexpr std::uint32_t kClearStrobe = 0x80000101, kClearRelease = 0x101;
 
 } // namespace
 
@@ -28,7 +23,7 @@ std::vector<std::uint64_t> tail(std::uint32_t next, std::uint32_t next_amount, s
             0x0081000000000008 | std::uint64_t{enable} << 16};
 }
 
-Board::Board() : api_(vnpu_get_api(VNPU_ABI_VERSION)) {
+Board::Board(const Chip& chip) : chip_(chip), api_(vnpu_get_api(VNPU_ABI_VERSION)) {
     static const vnpu_host_ops ops = {
         [](void* self, std::uint64_t addr, void* buf, std::size_t len) {
             auto* b = static_cast<Board*>(self);
@@ -59,9 +54,10 @@ Board::Board() : api_(vnpu_get_api(VNPU_ABI_VERSION)) {
         },
     };
     char error[128] = "";
-    npu_ = api_->create("rk3588", &ops, this, error, sizeof(error));
+    npu_ = api_->create(chip.name, &ops, this, error, sizeof(error));
     if (!npu_)
         throw std::runtime_error(error);
+    state_init();
 }
 
 Board::~Board() {
@@ -77,28 +73,50 @@ void Board::write(unsigned core, std::uint32_t offset, std::uint32_t value) {
 }
 
 std::uint32_t Board::control_read(std::uint32_t offset) {
-    return api_->mmio_read(npu_, 0xfdae0000 + offset);
+    return api_->mmio_read(npu_, chip_.control + offset);
 }
 
 void Board::control_write(std::uint32_t offset, std::uint32_t value) {
-    api_->mmio_write(npu_, 0xfdae0000 + offset, value);
+    api_->mmio_write(npu_, chip_.control + offset, value);
 }
 
 std::uint32_t Board::reset_word(unsigned index) {
-    return api_->mmio_read(npu_, 0xfd7c0000 + index * 4);
+    return api_->mmio_read(npu_, chip_.reset + index * 4);
 }
 
 void Board::reset_line(unsigned line, bool asserted) {
     const std::uint32_t bit = 1u << line % 32, old = reset_word(line / 32);
-    api_->mmio_write(npu_, 0xfd7c0000 + line / 32 * 4, asserted ? old | bit : old & ~bit);
+    api_->mmio_write(npu_, chip_.reset + line / 32 * 4, asserted ? old | bit : old & ~bit);
 }
 
 void Board::pulse_reset(unsigned core) {
-    reset_line(kResetAxi[core], true);
-    reset_line(kResetAhb[core], true);
-    advance(now_ + 10'000);
-    reset_line(kResetAxi[core], false);
-    reset_line(kResetAhb[core], false);
+    for (bool asserted : {true, false}) {
+        for (unsigned line : chip_.cores[core].resets)
+            reset_line(line, asserted);
+        if (asserted)
+            advance(now_ + 10'000);
+    }
+}
+
+void Board::state_init() {
+    if (!chip_.state_init)
+        return;
+    write(0, kBase, 1);
+    write(0, kCnaPointer, 0);
+    write(0, 0x1024, 0x80000000);
+    write(0, kCnaPointer, 1);
+    write(0, 0x1024, 0x80000000);
+    write(0, kCnaPointer, 0x1e);
+}
+
+void Board::clear_counters(unsigned core, std::uint32_t clear) {
+    const std::uint32_t base = read(core, kBase);
+    if (chip_.slave_mode_to_clear)
+        write(core, kBase, 1);
+    write(core, clear, kClearStrobe);
+    write(core, clear, kClearRelease);
+    if (chip_.slave_mode_to_clear)
+        write(core, kBase, base);
 }
 
 void Board::store(std::uint64_t addr, const void* data, std::size_t len) {
@@ -148,7 +166,7 @@ void Board::start(unsigned core, std::uint32_t list, std::uint32_t amount, std::
     write(core, kAmount, amount);
     write(core, kIntMask, int_mask);
     write(core, kIntClear, int_mask);
-    write(core, kTaskCon, 0x7u << 12 | tasks);
+    write(core, kTaskCon, 0x7u << chip_.task_bits | tasks);
     write(core, kDmaBase, 0);
     write(core, kOpEn, 1);
     write(core, kOpEn, 0);
@@ -160,7 +178,16 @@ std::uint32_t Board::acknowledge(unsigned core) {
     return status;
 }
 
-std::uint32_t Board::pack(std::uint64_t physical, std::uint32_t flags) {
+std::uint64_t Board::unpack(std::uint32_t entry) const {
+    const std::uint64_t low = entry & 0xfffff000;
+    if (chip_.mmu_version == 1)
+        return low;
+    return low | std::uint64_t{entry >> 8 & 0xf} << 32 | std::uint64_t{entry >> 4 & 0xf} << 36;
+}
+
+std::uint32_t Board::pack(std::uint64_t physical, std::uint32_t flags) const {
+    if (chip_.mmu_version == 1 && physical >> 32)
+        throw std::logic_error("a table or page above 4 GiB");
     const auto low = static_cast<std::uint32_t>(physical & 0xfffff000);
     const auto high = static_cast<std::uint32_t>(physical >> 32);
     return low | (high & 0xf) << 8 | (high >> 4 & 0xf) << 4 | flags;
@@ -186,7 +213,7 @@ void Board::unmap(std::uint64_t table, std::uint32_t iova) {
 }
 
 std::vector<std::uint32_t> Board::mmu_banks(unsigned core) const {
-    return core == 0 ? std::vector<std::uint32_t>{0x9000, 0xa000} : std::vector<std::uint32_t>{0xa000};
+    return chip_.cores[core].mmu;
 }
 
 void Board::mmu_write(unsigned core, std::uint32_t offset, std::uint32_t value) {

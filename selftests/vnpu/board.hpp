@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "chips.hpp"
 #include "vnpu/vnpu.h"
 
 namespace board {
@@ -59,11 +60,13 @@ class Board {
   public:
     static constexpr std::uint64_t kBusErrors = 0x80'0000'0000;
 
-    Board();
+    // Like a driver that has powered the chip on: it is ready to start jobs.
+    explicit Board(const Chip& chip = default_chip());
     ~Board();
     Board(const Board&) = delete;
     Board& operator=(const Board&) = delete;
 
+    const Chip& chip() const { return chip_; }
     const vnpu_info& info() const { return *api_->info(npu_); }
     const vnpu_api& api() const { return *api_; }
     vnpu* npu() { return npu_; }
@@ -75,6 +78,7 @@ class Board {
     void reset_line(unsigned line, bool asserted);
     std::uint32_t reset_word(unsigned index);
     void pulse_reset(unsigned core); // both lines of the core
+    void state_init();               // the driver's writes after power-on and reset, where the chip needs them
 
     void store(std::uint64_t addr, const void* data, std::size_t len);
     void load(std::uint64_t addr, void* data, std::size_t len) const;
@@ -100,10 +104,13 @@ class Board {
     // Its sequence when the interrupt came; returns INT_STATUS.
     std::uint32_t acknowledge(unsigned core);
 
-    // Page tables of version 2 at `table` (with a pool of second-level tables behind it).
+    // Clears the counters at `clear` as drivers do.
+    void clear_counters(unsigned core, std::uint32_t clear);
+
+    // Page tables at `table` (with a pool of second-level tables behind it).
     void map(std::uint64_t table, std::uint32_t iova, std::uint64_t physical, std::uint32_t flags = 6);
     void unmap(std::uint64_t table, std::uint32_t iova);
-    static std::uint32_t pack(std::uint64_t physical, std::uint32_t flags);
+    std::uint32_t pack(std::uint64_t physical, std::uint32_t flags) const; // an entry that points there
     // The sequence of mainline's rk_iommu_enable; false when a poll did not see what it must.
     bool enable_mmu(unsigned core, std::uint64_t table);
     void mmu_write(unsigned core, std::uint32_t offset, std::uint32_t value); // all banks of the core
@@ -125,6 +132,9 @@ class Board {
   private:
     static constexpr std::uint64_t kPage = 4096;
 
+    std::uint64_t unpack(std::uint32_t entry) const;
+
+    const Chip& chip_;
     const vnpu_api* api_;
     vnpu* npu_ = nullptr;
     std::map<std::uint64_t, std::vector<std::uint8_t>> pages_;

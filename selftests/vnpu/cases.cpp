@@ -6,12 +6,12 @@ namespace cases {
 std::span<const Function> all() {
     static constexpr Function functions[] = {
         {"convolution_int8", convolution_int8},
-        {"convolution_int8_depthwise", convolution_int8_depthwise},
-        {"convolution_int16", convolution_int16},
-        {"convolution_int4", convolution_int4},
+        {"convolution_int8_depthwise", convolution_int8_depthwise, true},
+        {"convolution_int16", convolution_int16, true},
+        {"convolution_int4", convolution_int4, true},
         {"convolution_fp16", convolution_fp16},
-        {"convolution_bf16", convolution_bf16},
-        {"compressed_weights", compressed_weights},
+        {"convolution_bf16", convolution_bf16, true},
+        {"compressed_weights", compressed_weights, true},
         {"image_input", image_input},
         {"requantisation", requantisation},
         {"addition_int8", addition_int8},
@@ -24,6 +24,10 @@ std::span<const Function> all() {
         {"pooling_behind_an_addition", pooling_behind_an_addition},
     };
     return functions;
+}
+
+bool applies(const Function& function, const board::Chip& chip) {
+    return chip.like_rk3588 || (chip.all_outputs && !function.rk3588_layouts);
 }
 
 std::string one(Run run, std::uint32_t seed) {

@@ -21,9 +21,13 @@ using Run = std::string (*)(compute::Random&);
 struct Function {
     const char* name;
     Run run;
+    bool rk3588_layouts = false; // only for chips that have all layouts of RK3588
 };
 
 std::span<const Function> all();
+
+// Whether the model of `chip` has it: what is unknown of a chip is refused.
+bool applies(const Function& function, const board::Chip& chip);
 
 // One case of `run`, with the random numbers of `seed`.
 std::string one(Run run, std::uint32_t seed);

@@ -12,8 +12,9 @@ using Output = board::Conv::Output;
 // A number format: its code in the registers and how elements are stored.
 struct Format {
     std::uint32_t code;
-    int bits, kernel_group, low, high; // low, high: of integers
+    int bits, kernel_group, low, high; // kernel_group: of RK3588; low, high: of integers
     int c2() const { return 128 / bits; }
+    int group() const { return kernel_group * static_cast<int>(board::default_chip().kernel_group) / 32; }
 };
 constexpr Format kInt8{0, 8, 32, -128, 127}, kInt16{1, 16, 16, -32768, 32767}, kFp16{2, 16, 16, 0, 0},
     kBf16{3, 16, 16, 0, 0}, kInt4{6, 4, 64, -8, 7};
@@ -75,11 +76,10 @@ void store(board::Board& board, const board::Conv& conv, const Format& f, const 
         for (int c = 0; c < s.channels; ++c)
             for (int ky = 0; ky < kh; ++ky)
                 for (int kx = 0; kx < kw; ++kx)
-                    weights.set(
-                        conv.depthwise
-                            ? layout::depthwise_weight(s.channels, kh, kw, f.bits == 16 ? s.channels : 64, c, ky, kx)
-                            : layout::weight(kernels, s.channels, kh, kw, f.kernel_group, k, c, ky, kx),
-                        static_cast<unsigned>(w[from++]));
+                    weights.set(conv.depthwise ? layout::depthwise_weight(s.channels, kh, kw,
+                                                                          f.bits == 16 ? s.channels : 64, c, ky, kx)
+                                               : layout::weight(kernels, s.channels, kh, kw, f.group(), k, c, ky, kx),
+                                static_cast<unsigned>(w[from++]));
     board.store(conv.features, map.bytes());
     board.store(conv.weights, weights.bytes());
 }
@@ -160,7 +160,8 @@ std::string convolution_int4(Random& random) {
 
 std::string convolution_fp16(Random& random) {
     board::Board board;
-    board::Conv conv = random_shape(random, kFp16, random.chance(30));
+    const bool depthwise = random.chance(30) && board::default_chip().like_rk3588;
+    board::Conv conv = random_shape(random, kFp16, depthwise);
     conv.output = random.chance(50) ? Output::Fp32 : Output::Fp16;
     // Small enough a range that sums are exact in any order.
     const auto value = [&] { return random.half(10, 18); };

@@ -60,9 +60,10 @@ std::vector<To> weights(const board::Conv& conv, const std::vector<From>& w) {
         for (int c = 0; c < c_count; ++c)
             for (int ky = 0; ky < kh; ++ky)
                 for (int kx = 0; kx < kw; ++kx) {
-                    const std::size_t at = conv.depthwise
-                                               ? depthwise_weight(c_count, kh, kw, conv.fp16 ? c_count : 64, c, ky, kx)
-                                               : weight(kernels, c_count, kh, kw, conv.fp16 ? 16 : 32, k, c, ky, kx);
+                    const std::size_t at =
+                        conv.depthwise
+                            ? depthwise_weight(c_count, kh, kw, conv.fp16 ? c_count : 64, c, ky, kx)
+                            : weight(kernels, c_count, kh, kw, static_cast<int>(conv.kernel_group()), k, c, ky, kx);
                     out[at] = static_cast<To>(w[from++]);
                 }
     return out;

@@ -41,7 +41,7 @@ TEST_P(Mmu, every_command_that_linux_polls_for) {
     EXPECT_EQ(status(), kIdle);
     EXPECT_TRUE(board.enable_mmu(core(), kTable));
     EXPECT_EQ(status(), kIdle | kPaging);
-    EXPECT_EQ(board.read(core(), b + board::kMmuDte), Board::pack(kTable, 1));
+    EXPECT_EQ(board.read(core(), b + board::kMmuDte), board.pack(kTable, 1));
     EXPECT_EQ(board.read(core(), b + board::kMmuIntMask), 3u);
     // Again, now with paging on: the stall is polled for too.
     EXPECT_TRUE(board.enable_mmu(core(), kTable));
@@ -284,9 +284,9 @@ TEST_P(Mmu, changing_the_page_table_under_a_running_core_is_misuse) {
     map_all();
     ASSERT_TRUE(board.enable_mmu(core(), kTable));
     job.start(board, core());
-    board.mmu_write(core(), board::kMmuDte, Board::pack(kTable, 1)); // the same: no change
+    board.mmu_write(core(), board::kMmuDte, board.pack(kTable, 1)); // the same: no change
     EXPECT_EQ(board.count(VNPU_MISUSE), 0u);
-    board.mmu_write(core(), board::kMmuDte, Board::pack(kTable + 0x100000, 1));
+    board.mmu_write(core(), board::kMmuDte, board.pack(kTable + 0x100000, 1));
     EXPECT_GE(board.count(VNPU_MISUSE), 1u);
     EXPECT_NE(board.texts().find("page table was changed"), std::string::npos);
 }
@@ -309,7 +309,7 @@ TEST(MmuBanks, paging_counts_only_when_it_is_on_in_all_banks) {
     Board board;
     const Job identity(1); // at its IOVA
     identity.store(board);
-    board.write(0, 0x9000 + board::kMmuDte, Board::pack(kTable, 1));
+    board.write(0, 0x9000 + board::kMmuDte, board.pack(kTable, 1));
     board.write(0, 0x9000 + board::kMmuCommand, board::kPagingOn);
     identity.start(board, 0);
     board.run();
@@ -321,7 +321,7 @@ TEST(MmuBanks, different_tables_are_misuse) {
     const Job job(1);
     job.store(board);
     ASSERT_TRUE(board.enable_mmu(0, kTable));
-    board.write(0, 0xa000 + board::kMmuDte, Board::pack(kTable + 0x1000, 1));
+    board.write(0, 0xa000 + board::kMmuDte, board.pack(kTable + 0x1000, 1));
     job.start(board, 0);
     EXPECT_NE(board.texts().find("different page tables"), std::string::npos);
 }

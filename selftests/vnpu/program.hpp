@@ -6,6 +6,8 @@
 #include <map>
 #include <vector>
 
+#include "chips.hpp"
+
 namespace board {
 
 /*
@@ -27,6 +29,7 @@ struct Conv {
 
     std::uint32_t features = 0, weights = 0, result = 0; // addresses
 
+    std::uint32_t kernel_group() const { return default_chip().kernel_group / (fp16 ? 2 : 1); }
     std::uint32_t element() const { return fp16 ? 2 : 1; }
     std::uint32_t out_element() const;
     std::uint32_t out_channels() const { return depthwise ? c : kernels; }
@@ -49,7 +52,8 @@ std::vector<std::uint64_t> list(const std::map<std::uint16_t, std::uint32_t>& re
 
 // Value of REGISTER_AMOUNTS for a list of so many entries with its tail.
 inline std::uint32_t amount(std::size_t entries) {
-    return static_cast<std::uint32_t>((entries + 1) / 2 - 1);
+    const std::size_t unit = default_chip().fetch_unit;
+    return static_cast<std::uint32_t>((entries + unit - 1) / unit - 1);
 }
 
 } // namespace board

@@ -3,6 +3,7 @@
 // The C border: no exception crosses it.
 #include <cstdio>
 #include <exception>
+#include <string>
 
 #include "soc.hpp"
 #include "vnpu/vnpu.h"
@@ -14,22 +15,21 @@ struct vnpu {
 namespace {
 
 vnpu* create(const char* name, const vnpu_host_ops* ops, void* opaque, char* error, size_t error_len) {
-    const char* why = nullptr;
-    const npu::SocDesc* desc = name ? npu::find_soc(name) : nullptr;
-    if (!desc)
-        why = "unknown SoC (known: rk3588)";
-    else if (!ops || !ops->read || !ops->write || !ops->irq || !ops->wake)
-        why = "read, write, irq and wake of vnpu_host_ops are required";
-    if (!why) {
-        try {
-            return new vnpu{npu::Soc(*desc, *ops, opaque)};
-        } catch (const std::exception&) {
-            why = "out of memory";
-        }
+    const auto fail = [=](const char* why) -> vnpu* {
+        if (error && error_len > 0)
+            std::snprintf(error, error_len, "%s", why);
+        return nullptr;
+    };
+    try {
+        const npu::SocDesc* desc = name ? npu::find_soc(name) : nullptr;
+        if (!desc)
+            return fail(("unknown SoC (known: " + npu::soc_names() + ")").c_str());
+        if (!ops || !ops->read || !ops->write || !ops->irq || !ops->wake)
+            return fail("read, write, irq and wake of vnpu_host_ops are required");
+        return new vnpu{npu::Soc(*desc, *ops, opaque)};
+    } catch (const std::exception&) {
+        return fail("out of memory");
     }
-    if (error && error_len > 0)
-        std::snprintf(error, error_len, "%s", why);
-    return nullptr;
 }
 
 void destroy(vnpu* npu) {

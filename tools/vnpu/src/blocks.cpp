@@ -11,10 +11,13 @@ constexpr std::uint32_t kEventsOf[] = {0x15, 0x40, 0x100, 0, 0x400, 0};
 
 } // namespace
 
-Blocks::Blocks()
-    : block_{RegBlock(reg::cna::table, RegBlock::Groups::Two), RegBlock(reg::core::table, RegBlock::Groups::Two),
-             RegBlock(reg::dpu::table, RegBlock::Groups::Two), RegBlock(reg::dpu_rdma::table, RegBlock::Groups::Two),
-             RegBlock(reg::ppu::table, RegBlock::Groups::Two), RegBlock(reg::ppu_rdma::table, RegBlock::Groups::Two)} {}
+Blocks::Blocks(const LayoutDesc& layout)
+    : layout_(layout), block_{RegBlock(reg::cna::table, RegBlock::Groups::Two),
+                              RegBlock(reg::core::table, RegBlock::Groups::Two),
+                              RegBlock(reg::dpu::table, RegBlock::Groups::Two),
+                              RegBlock(reg::dpu_rdma::table, RegBlock::Groups::Two),
+                              RegBlock(reg::ppu::table, RegBlock::Groups::Two),
+                              RegBlock(reg::ppu_rdma::table, RegBlock::Groups::Two)} {}
 
 int Blocks::id(std::uint16_t offset) {
     switch (offset >> 12) {
@@ -71,6 +74,7 @@ std::unique_ptr<Task> Blocks::start(std::uint32_t op, std::uint32_t dma_base, Ch
         executing(kPpuRdma),
         lut_,
         dma_base,
+        layout_,
     };
     std::unique_ptr<Task> task = make_task(op, registers, checks);
     if (!task)

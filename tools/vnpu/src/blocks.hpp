@@ -14,7 +14,7 @@ namespace npu {
 // The compute blocks of a core: CNA, CORE, DPU, DPU_RDMA, PPU, PPU_RDMA. Offsets are those in the core's window.
 class Blocks {
   public:
-    Blocks();
+    explicit Blocks(const LayoutDesc& layout);
 
     void reset();
     static bool contains(std::uint16_t offset);
@@ -31,6 +31,7 @@ class Blocks {
     static int id(std::uint16_t offset); // -1: none
     RegView executing(Id id) const { return block_[id].view(block_[id].executer()); }
 
+    const LayoutDesc& layout_;
     std::array<RegBlock, kCount> block_;
     std::array<unsigned, kCount> group_{}; // that runs now
     Lut lut_;

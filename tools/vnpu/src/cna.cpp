@@ -52,8 +52,8 @@ void decode_input(const RegView& cna, std::uint32_t dma_base, ConvPlan& plan, Ch
                    cna[r::DATA_SIZE0::DATAIN_HEIGHT], "differs from DMA_HEIGHT");
     checks.require(cna[r::DATA_SIZE1::DATAIN_CHANNEL] == plan.channels, r::DATA_SIZE1::DATAIN_CHANNEL,
                    cna[r::DATA_SIZE1::DATAIN_CHANNEL], "differs from DMA_CHANNEL");
-    checks.require(plan.channels > 0 && plan.channels % channels_per_atom(plan.precision) == 0,
-                   r::FC_DATA_SIZE1::DMA_CHANNEL, plan.channels, "not a multiple of an atom's channels");
+    checks.require(plan.channels > 0 && plan.channels % plan.atom_channels() == 0, r::FC_DATA_SIZE1::DMA_CHANNEL,
+                   plan.channels, "not a multiple of an atom's channels");
     if (std::uint64_t{plan.width} * plan.height * plan.channels > limits::kMapElements)
         checks.refuse("the input map is larger than this model's limit");
 
@@ -86,17 +86,19 @@ void decode_converter(const RegView& cna, ConvPlan& plan, Checks& checks) {
                  {cna.s(r::CVT_CON2::CVT_SCALE1), cna.s(r::CVT_CON2::CVT_OFFSET1), cna[r::CVT_CON0::CVT_TRUNCATE_1]},
                  {cna.s(r::CVT_CON3::CVT_SCALE2), cna.s(r::CVT_CON3::CVT_OFFSET2), cna[r::CVT_CON0::CVT_TRUNCATE_2]},
                  {cna.s(r::CVT_CON4::CVT_SCALE3), cna.s(r::CVT_CON4::CVT_OFFSET3), cna[r::CVT_CON0::CVT_TRUNCATE_3]}}};
-    const std::uint32_t used = (1u << (plan.pixel_channels ? plan.pixel_channels : kAtom)) - 1;
+    const std::uint32_t used = (1u << (plan.pixel_channels ? plan.pixel_channels : plan.atom)) - 1;
     const std::uint32_t enabled = cna[r::CVT_CON5::PER_CHANNEL_CVT_EN];
     checks.require((enabled & used) == used, r::CVT_CON5::PER_CHANNEL_CVT_EN, enabled,
                    "a converter that leaves out some of the lanes is not modelled");
 }
 
-void decode_compression(const RegView& cna, ConvPlan& plan, Checks& checks) {
+void decode_compression(const RegView& cna, bool plain_only, ConvPlan& plan, Checks& checks) {
     const std::uint32_t control = cna[r::DCOMP_CTRL::DECOMP_CONTROL];
     checks.require(control < 2, r::DCOMP_CTRL::DECOMP_CONTROL, control, "unknown compression");
     if (control != 1)
         return;
+    if (plain_only)
+        checks.refuse("compressed weights on this SoC are not known");
     constexpr std::uint32_t kAllSegments = 0x55555555;
     plan.compressed.on = true;
     checks.require(plan.precision == Precision::Int8 && !plan.depthwise, r::DCOMP_CTRL::DECOMP_CONTROL, control,
@@ -114,7 +116,8 @@ void decode_compression(const RegView& cna, ConvPlan& plan, Checks& checks) {
         checks.note("compressed weights of more than 16 channels or one kernel group: their order is a guess");
 }
 
-void decode_kernel(const RegView& cna, std::uint32_t dma_base, ConvPlan& plan, Checks& checks) {
+void decode_kernel(const TaskRegisters& registers, ConvPlan& plan, Checks& checks) {
+    const RegView& cna = registers.cna;
     plan.kernel_w = cna[r::WEIGHT_SIZE2::WEIGHT_WIDTH];
     plan.kernel_h = cna[r::WEIGHT_SIZE2::WEIGHT_HEIGHT];
     plan.kernels = cna[r::WEIGHT_SIZE2::WEIGHT_KERNELS];
@@ -128,8 +131,8 @@ void decode_kernel(const RegView& cna, std::uint32_t dma_base, ConvPlan& plan, C
                    "is not width * height * channels of a kernel");
     checks.require(cna[r::WEIGHT_SIZE0::WEIGHT_BYTES] == plan.weight_bytes(), r::WEIGHT_SIZE0::WEIGHT_BYTES,
                    cna[r::WEIGHT_SIZE0::WEIGHT_BYTES], "is not the size of all kernels");
-    plan.weight_addr = cna.raw(r::DCOMP_ADDR0::offset) + dma_base;
-    decode_compression(cna, plan, checks);
+    plan.weight_addr = cna.raw(r::DCOMP_ADDR0::offset) + registers.dma_base;
+    decode_compression(cna, registers.layout.plain_only, plan, checks);
 
     plan.stride_x = cna[r::CONV_CON3::CONV_X_STRIDE];
     plan.stride_y = cna[r::CONV_CON3::CONV_Y_STRIDE];
@@ -143,6 +146,25 @@ void decode_kernel(const RegView& cna, std::uint32_t dma_base, ConvPlan& plan, C
 
 } // namespace
 
+namespace {
+
+// What differs from SoC to SoC.
+void decode_layout(const LayoutDesc& layout, ConvPlan& plan, Checks& checks) {
+    plan.atom = layout.feature_atom;
+    plan.kernels_int8 = layout.kernels_int8;
+    plan.channels_fp16 = layout.channels_fp16;
+    if (!layout.plain_only)
+        return;
+    if (plan.precision != Precision::Int8 && plan.precision != Precision::Fp16)
+        checks.refuse("on this SoC only the layouts of int8 and fp16 weights are known");
+    if (plan.precision == Precision::Fp16 && layout.other_encodings)
+        checks.refuse("the layout of fp16 weights on this SoC is not known");
+    if (plan.depthwise)
+        checks.refuse("the layout of depthwise weights on this SoC is not known");
+}
+
+} // namespace
+
 std::uint64_t ConvPlan::mac_cycles() const {
     const std::uint64_t channel_steps = (channels + 31) / 32;
     return outputs() * taps() * channel_steps * ((kernels + kernel_group() - 1) / kernel_group());
@@ -152,9 +174,10 @@ ConvPlan decode_conv(const TaskRegisters& registers, Checks& checks) {
     const RegView &cna = registers.cna, &core = registers.core;
     ConvPlan plan;
     decode_mode(cna, core, plan, checks);
+    decode_layout(registers.layout, plan, checks);
     decode_input(cna, registers.dma_base, plan, checks);
     decode_converter(cna, plan, checks);
-    decode_kernel(cna, registers.dma_base, plan, checks);
+    decode_kernel(registers, plan, checks);
 
     plan.out_w = core[k::DATAOUT_SIZE_0::DATAOUT_WIDTH] + 1;
     plan.out_h = core[k::DATAOUT_SIZE_0::DATAOUT_HEIGHT] + 1;

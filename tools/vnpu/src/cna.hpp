@@ -26,6 +26,7 @@ struct ConvPlan {
 
     // Input map and where it lies.
     std::uint32_t width = 0, height = 0, channels = 0; // channels as stored, a multiple of an atom's
+    unsigned atom = kAtom;                             // bytes of an atom
     std::uint32_t feature_addr = 0;
     std::uint32_t pixel_channels = 0; // packed pixels of 1..4 channels; 0: planar
     std::uint32_t rows_per_line = 4;  // rows that one line stride spans
@@ -57,10 +58,18 @@ struct ConvPlan {
     std::uint64_t weight_fetch_bytes() const { return compressed.on ? compressed.bytes() : weight_bytes(); }
     // Weights are stored in groups of kernels, each in groups of channels, each tap by tap. Depthwise has one kernel,
     // and fp16 depthwise one group of channels.
+    unsigned kernels_int8 = 32, channels_fp16 = 32; // of such a group, by SoC
     std::size_t kernel_group() const {
-        return precision == Precision::Int8 ? 32 : precision == Precision::Int4 ? 64 : 16;
+        return precision == Precision::Int8   ? kernels_int8
+               : precision == Precision::Int4 ? 2 * std::size_t{kernels_int8}
+                                              : kernels_int8 / 2;
     }
-    std::size_t channel_group() const { return !depthwise ? 32 : precision == Precision::Int8 ? 64 : channels; }
+    std::size_t channel_group() const {
+        if (!depthwise)
+            return precision == Precision::Fp16 ? channels_fp16 : 32;
+        return precision == Precision::Int8 ? 64 : channels;
+    }
+    unsigned atom_channels() const { return atom * channels_per_atom(precision) / kAtom; }
     std::uint64_t mac_cycles() const;
 };
 

@@ -81,7 +81,7 @@ class RunReader {
     }
     DmaResult flush() {
         if (result_ == DmaResult::Ok && len_ > 0)
-            result_ = dma_.read(addr_, to_, len_);
+            result_ = dma_.read(Dma::kFeatures, addr_, to_, len_);
         len_ = 0;
         return result_;
     }
@@ -96,18 +96,20 @@ class RunReader {
 
 template <class T>
 DmaResult load_planar(Dma& dma, const ConvPlan& plan, FeatureMap<T>& map) {
-    const std::size_t w = plan.width, h = plan.height, c2 = channels_per_atom(plan.precision);
+    const std::size_t w = plan.width, h = plan.height, c2 = plan.atom_channels();
     const std::size_t surfaces = plan.channels / c2;
     // Atoms in the order of memory: of a one-column map with interleaved surfaces, pixel by pixel.
     const bool by_pixel = w == 1 && plan.surface_pitch == 1;
     const std::size_t surface_step = by_pixel ? 1 : w * h, row_step = by_pixel ? surfaces : w;
-    std::vector<std::uint8_t> raw(surfaces * w * h * kAtom);
+    const std::size_t atom_bytes = plan.atom;
+    std::vector<std::uint8_t> raw(surfaces * w * h * atom_bytes);
     RunReader reader(dma);
     const auto read_row = [&](std::size_t s, std::size_t y) {
         const auto line = static_cast<std::int64_t>(y / plan.rows_per_line);
         const auto in_line = static_cast<std::int64_t>(y % plan.rows_per_line * w);
         const std::int64_t atom = static_cast<std::int64_t>(s) * plan.surface_pitch + line * plan.line_stride + in_line;
-        reader.add(plan.feature_addr + atom * kAtom, raw.data() + (s * surface_step + y * row_step) * kAtom, w * kAtom);
+        reader.add(plan.feature_addr + atom * plan.atom, raw.data() + (s * surface_step + y * row_step) * atom_bytes,
+                   w * atom_bytes);
     };
     if (by_pixel)
         for (std::size_t y = 0; y < h; ++y)
@@ -125,7 +127,7 @@ DmaResult load_planar(Dma& dma, const ConvPlan& plan, FeatureMap<T>& map) {
     for (std::size_t s = 0; s < surfaces; ++s)
         for (std::size_t y = 0; y < h; ++y)
             for (std::size_t x = 0; x < w; ++x) {
-                const std::uint8_t* atom = raw.data() + (s * surface_step + y * row_step + x) * kAtom;
+                const std::uint8_t* atom = raw.data() + (s * surface_step + y * row_step + x) * atom_bytes;
                 T* to = map.data.data() + (y * w + x) * plan.channels + s * c2;
                 if (std::is_same_v<T, std::int16_t> && plan.cvt_on)
                     for (unsigned c = 0; c < c2; ++c)
@@ -176,7 +178,7 @@ DmaResult load_weights(Dma& dma, const ConvPlan& plan, std::vector<T>& weights, 
     const std::size_t channels = plan.channels, taps = plan.taps();
     std::vector<std::uint8_t> raw(plan.weight_bytes());
     const DmaResult result = plan.compressed.on ? load_compressed_weights(dma, plan, raw, checks)
-                                                : dma.read(plan.weight_addr, raw.data(), raw.size());
+                                                : dma.read(Dma::kWeights, plan.weight_addr, raw.data(), raw.size());
     if (result != DmaResult::Ok)
         return result;
 

@@ -20,7 +20,7 @@ class Segment {
   public:
     DmaResult load(Dma& dma, std::uint32_t addr, std::uint32_t units) {
         bytes_.resize(kHeader + std::size_t{units} * 16);
-        return dma.read(addr, bytes_.data(), bytes_.size());
+        return dma.read(Dma::kWeights, addr, bytes_.data(), bytes_.size());
     }
     // Null when the header has nothing that this model doesn't know.
     const char* header_problem() const {

@@ -15,7 +15,14 @@ std::size_t to_page_end(std::uint32_t iova, std::size_t len) {
 
 } // namespace
 
-DmaResult Dma::read(std::uint32_t iova, void* buf, std::size_t len) {
+DmaResult Dma::read(Kind kind, std::uint32_t iova, void* buf, std::size_t len) {
+    const DmaResult result = read_list(iova, buf, len);
+    if (result == DmaResult::Ok)
+        traffic_.*kind += len;
+    return result;
+}
+
+DmaResult Dma::read_list(std::uint32_t iova, void* buf, std::size_t len) {
     auto* out = static_cast<std::uint8_t*>(buf);
     while (len > 0) {
         const std::size_t part = to_page_end(iova, len);
@@ -74,6 +81,7 @@ DmaResult Dma::flush() {
         if (std::exchange(fail_next_, false) || !host_.write(piece.physical, from, piece.len))
             return DmaResult::WriteError;
         bytes_written_ += piece.len;
+        traffic_.results += piece.len;
         from += piece.len;
     }
     return DmaResult::Ok;

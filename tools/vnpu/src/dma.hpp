@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "amounts.hpp"
 #include "host.hpp"
 #include "mmu.hpp"
 
@@ -22,12 +23,22 @@ class Dma {
   public:
     Dma(Host& host, Mmu& mmu) : host_(host), mmu_(mmu) {}
 
-    DmaResult read(std::uint32_t iova, void* buf, std::size_t len);
+    // What is read, for the counters: a member of Traffic.
+    using Kind = std::uint64_t Traffic::*;
+    static constexpr Kind kFeatures = &Traffic::features, kWeights = &Traffic::weights, kOperands = &Traffic::operands;
+
+    DmaResult read(Kind kind, std::uint32_t iova, void* buf, std::size_t len);
+    // Of a command list, which no counter counts.
+    DmaResult read_list(std::uint32_t iova, void* buf, std::size_t len);
 
     // Queue a write; runs of adjacent addresses are joined.
     void write(std::uint32_t iova, const void* buf, std::size_t len);
     // Do the queued writes, in order. After an error or a stall the queue is empty.
     DmaResult flush();
+
+    // What the task moved since begin_task(), which forgets a try that a page fault ended.
+    void begin_task() { traffic_ = {}; }
+    const Traffic& traffic() const { return traffic_; }
 
     void fail_next() { fail_next_ = true; }
     std::uint64_t bytes_read() const { return bytes_read_; }
@@ -48,6 +59,7 @@ class Dma {
     std::vector<Run> runs_;
     std::vector<std::uint8_t> data_;
     std::uint64_t bytes_read_ = 0, bytes_written_ = 0;
+    Traffic traffic_;
     bool fail_next_ = false;
 };
 

@@ -264,6 +264,10 @@ DpuPlan decode_dpu(const TaskRegisters& registers, const RdmaPlan* rdma, Checks&
     }
     plan.ew = decode_ew(registers, plan.is_float, rdma, checks);
     decode_output_converter(dpu, plan, checks);
+    if (registers.layout.wide_output_only && element_bytes(plan.out) != 4)
+        checks.refuse("on this SoC only the layout of 32-bit output is known");
+    if (registers.layout.other_encodings && (plan.bs.on || plan.bn.on || plan.ew.on))
+        checks.refuse("the encoding of BS, BN and EW on this SoC is not known");
     decode_writes(dpu, registers.dma_base, plan, checks);
     return plan;
 }

@@ -80,7 +80,7 @@ DmaResult load_operands(Dma& dma, const OperandPlan& plan, std::uint32_t channel
     if (!plan.alu && !plan.cpend && !plan.mul)
         return DmaResult::Ok;
     std::vector<std::uint8_t> raw(plan.bytes(channels));
-    if (const DmaResult result = dma.read(plan.addr, raw.data(), raw.size()); result != DmaResult::Ok)
+    if (const DmaResult result = dma.read(Dma::kOperands, plan.addr, raw.data(), raw.size()); result != DmaResult::Ok)
         return result;
     const auto get = [&raw](std::size_t at, unsigned bytes) {
         std::uint32_t v = 0;
@@ -122,7 +122,7 @@ DmaResult load_tensor(Dma& dma, const RdmaPlan& cube, const TensorPlan& plan, st
             const std::int64_t atom = static_cast<std::int64_t>(s / plan.streams) * plan.pitch +
                                       static_cast<std::int64_t>(y * plan.row_pitch);
             const std::int64_t addr = plan.addr[s % plan.streams] + atom * kAtom;
-            const DmaResult result = dma.read(static_cast<std::uint32_t>(addr), row.data(), row.size());
+            const DmaResult result = dma.read(Dma::kOperands, static_cast<std::uint32_t>(addr), row.data(), row.size());
             if (result != DmaResult::Ok)
                 return result;
             const std::size_t count = std::min<std::size_t>(c2, channels - s * c2);
@@ -166,6 +166,8 @@ std::uint64_t RdmaPlan::bytes_read(std::uint32_t out_channels) const {
 RdmaPlan decode_dpu_rdma(const TaskRegisters& registers, Checks& checks) {
     const RegView &rdma = registers.dpu_rdma, &dpu = registers.dpu;
     RdmaPlan plan;
+    if (registers.layout.wide_output_only)
+        checks.refuse("what DPU_RDMA reads on this SoC is not known");
     const std::uint32_t precision = rdma[r::FEATURE_MODE_CFG::PROC_PRECISION];
     plan.precision = static_cast<Precision>(precision);
     checks.require(is_processing(plan.precision), r::FEATURE_MODE_CFG::PROC_PRECISION, precision,

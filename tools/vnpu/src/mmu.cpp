@@ -20,15 +20,12 @@ enum Command : std::uint32_t {
     kForceReset
 };
 
-constexpr std::uint32_t kDteAddrBits = 0xfffffff1; // address 31:12, 35:32, 39:36, and the valid bit that Linux sets
+// Address 31:12 (v2: 35:32 and 39:36 too), and the valid bit that Linux sets.
+constexpr std::uint32_t kDteAddrBitsV1 = 0xfffff001, kDteAddrBitsV2 = 0xfffffff1;
+constexpr std::uint32_t kDteReservedV1 = 0x00000ffe, kPteReservedV1 = 0x00000e00;
+constexpr std::uint32_t kGatingErratum = 1u << 1;
 constexpr std::uint32_t kValid = 1u << 0, kReadable = 1u << 1, kWritable = 1u << 2;
 constexpr std::uint32_t kIntPageFault = 1u << 0, kIntBusError = 1u << 1, kIntBits = 3;
-
-// Table and page addresses of version 2: bits 11:8 hold address bits 35:32, bits 7:4 hold 39:36.
-constexpr std::uint64_t unpack(std::uint32_t entry) {
-    return (entry & 0xfffff000u) | static_cast<std::uint64_t>(entry >> 8 & 0xf) << 32 |
-           static_cast<std::uint64_t>(entry >> 4 & 0xf) << 36;
-}
 
 } // namespace
 
@@ -52,13 +49,24 @@ std::uint32_t MmuBank::status(bool idle) const {
            r::STATUS::REPLAY_BUFFER_EMPTY.mask() * !fault | r::STATUS::PAGE_FAULT_IS_WRITE.mask() * fault_is_write;
 }
 
+std::uint64_t Mmu::unpack(std::uint32_t entry) const {
+    const std::uint64_t low = entry & 0xfffff000u;
+    if (desc_.version == MmuVersion::V1)
+        return low;
+    // Version 2: bits 11:8 hold address bits 35:32, bits 7:4 hold 39:36.
+    return low | static_cast<std::uint64_t>(entry >> 8 & 0xf) << 32 |
+           static_cast<std::uint64_t>(entry >> 4 & 0xf) << 36;
+}
+
 void Mmu::reset() {
-    std::fill(banks_.begin(), banks_.end(), MmuBank{});
+    MmuBank bank;
+    bank.auto_gating = desc_.auto_gating;
+    std::fill(banks_.begin(), banks_.end(), bank);
     tlb_.zap_all();
 }
 
 bool Mmu::paging() const {
-    return std::all_of(banks_.begin(), banks_.end(), [](const MmuBank& b) { return b.paging; });
+    return !banks_.empty() && std::all_of(banks_.begin(), banks_.end(), [](const MmuBank& b) { return b.paging; });
 }
 
 bool Mmu::stalled() const {
@@ -95,8 +103,9 @@ Mmu::Effect Mmu::write(unsigned bank, std::uint16_t offset, std::uint32_t value)
     MmuBank& b = banks_[bank];
     switch (offset) {
     case r::DTE_ADDR::offset: {
-        const bool changed = b.dte_addr != (value & kDteAddrBits);
-        b.dte_addr = value & kDteAddrBits;
+        const std::uint32_t kept = value & (desc_.version == MmuVersion::V1 ? kDteAddrBitsV1 : kDteAddrBitsV2);
+        const bool changed = b.dte_addr != kept;
+        b.dte_addr = kept;
         return changed && b.paging ? Effect::Rebase : Effect::None;
     }
     case r::COMMAND::offset:
@@ -143,6 +152,7 @@ Mmu::Effect Mmu::command(MmuBank& b, std::uint32_t value) {
         return Effect::Retry;
     case kForceReset:
         b = {};
+        b.auto_gating = desc_.auto_gating;
         tlb_.zap_all();
         return Effect::Abandon;
     default:
@@ -161,6 +171,16 @@ Mmu::Result Mmu::fault(std::uint32_t iova, Access access) {
     return Result::Stalled;
 }
 
+void Mmu::check_walk(std::uint32_t dte, std::uint32_t pte) {
+    if (desc_.gating_erratum && banks_.front().auto_gating & kGatingErratum)
+        host_.report(VNPU_NOTE, "core %u: the MMU translates with bit 1 of AUTO_GATING set, which fails on some chips",
+                     core_);
+    if (desc_.version == MmuVersion::V1 && ((dte & kDteReservedV1) || (pte & kPteReservedV1)))
+        host_.report(VNPU_MISUSE,
+                     "core %u: reserved bits set in page table entries 0x%08x, 0x%08x: this MMU has 32-bit addresses",
+                     core_, dte, pte);
+}
+
 // Fills `entry` from the page table; entry.pte stays 0 when the page is not there.
 Mmu::Result Mmu::walk(std::uint32_t iova, Tlb::Entry& entry) {
     entry = {};
@@ -171,6 +191,7 @@ Mmu::Result Mmu::walk(std::uint32_t iova, Tlb::Entry& entry) {
         return Result::Ok;
     if (!host_.read(unpack(dte) + (iova >> 12 & 0x3ff) * 4, &pte, sizeof(pte)))
         return Result::BusError;
+    check_walk(dte, pte);
     if (pte & kValid)
         entry = {unpack(pte), pte};
     return Result::Ok;

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "host.hpp"
+#include "soc_desc.hpp"
 
 namespace npu {
 
@@ -28,7 +29,7 @@ class Tlb {
     std::vector<std::unique_ptr<Leaf>> directory_;
 };
 
-// Registers of one rk_iommu v2 bank.
+// Registers of one rk_iommu bank.
 struct MmuBank {
     std::uint32_t dte_addr = 0, fault_addr = 0, int_raw = 0, int_mask = 0, auto_gating = 0;
     bool paging = false, stall = false, fault = false, fault_is_write = false;
@@ -53,7 +54,11 @@ class Mmu {
         Rebase   // the page table was changed
     };
 
-    Mmu(Host& host, unsigned core, unsigned banks) : host_(host), core_(core), banks_(banks) {}
+    // No banks: the SoC has no MMU, and addresses are physical.
+    Mmu(Host& host, const MmuDesc& desc, unsigned core, unsigned banks)
+        : host_(host), desc_(desc), core_(core), banks_(banks) {
+        reset();
+    }
 
     void reset();
     std::uint32_t read(unsigned bank, std::uint16_t offset, bool core_idle) const;
@@ -71,8 +76,11 @@ class Mmu {
     Result fault(std::uint32_t iova, Access access);
     bool paging() const;
     bool stalled() const;
+    std::uint64_t unpack(std::uint32_t entry) const; // the address in a table entry or in DTE_ADDR
+    void check_walk(std::uint32_t dte, std::uint32_t pte);
 
     Host& host_;
+    const MmuDesc& desc_;
     unsigned core_;
     std::vector<MmuBank> banks_;
     Tlb tlb_;

@@ -5,24 +5,47 @@ namespace npu {
 namespace {
 
 constexpr unsigned kBlockPc = 0, kBlockDdma = 8, kBlockSdma = 9, kBlockGlobal = 0xf;
-constexpr std::uint32_t kBankSize = 0x100;
 constexpr std::uint16_t kStatusInBlock = reg::ddma::CFG_STATUS::offset & 0xfff;
 
 } // namespace
 
-NpuCore::NpuCore(Host& host, const SocDesc& soc, unsigned index)
-    : host_(host), desc_(soc.cores[index]), index_(index), mmu_(host, index, static_cast<unsigned>(desc_.mmu.size())),
-      dma_(host, mmu_), pc_(host, dma_, blocks_, faults_, soc, index), ddma_(reg::ddma::table, RegBlock::Groups::One),
-      sdma_(reg::sdma::table, RegBlock::Groups::One) {}
+NpuCore::NpuCore(Host& host, const SocDesc& soc, StateInit& state_init, unsigned index)
+    : host_(host), soc_(soc), desc_(soc.cores[index]), state_init_(state_init), index_(index),
+      mmu_(host, soc.mmu, index, static_cast<unsigned>(desc_.mmu.size())), dma_(host, mmu_), blocks_(soc.layout),
+      pc_(host, dma_, blocks_, faults_, soc, index), ddma_(reg::ddma::table, RegBlock::Groups::One),
+      sdma_(reg::sdma::table, RegBlock::Groups::One) {
+    for (const std::uint16_t base : {soc.amounts.top, soc.amounts.core})
+        if (base)
+            amounts_.emplace_back(soc.pc.fetch_unit * 8);
+    pc_.on_traffic([this](const Traffic& traffic) { count(traffic); });
+}
+
+void NpuCore::reset_registers() {
+    blocks_.reset();
+    pc_.reset();
+    ddma_.reset();
+    sdma_.reset();
+    for (AmountCounters& a : amounts_)
+        a.reset();
+    if (index_ == 0)
+        state_init_.reset();
+}
+
+// Where a SoC has two blocks of counters, one counts what CNA reads, the other what the blocks behind it move.
+void NpuCore::count(const Traffic& t) {
+    if (amounts_.size() == 1) {
+        amounts_[0].count(t.results, t.features + t.operands, t.weights);
+    } else if (amounts_.size() == 2) {
+        amounts_[0].count(0, t.features, t.weights);
+        amounts_[1].count(t.results, t.operands, 0);
+    }
+}
 
 void NpuCore::power_on_reset() {
     faults_ = {};
     reset_axi_ = reset_ahb_ = false;
     mmu_.reset();
-    blocks_.reset();
-    pc_.reset();
-    ddma_.reset();
-    sdma_.reset();
+    reset_registers();
     update_line();
 }
 
@@ -35,10 +58,7 @@ void NpuCore::set_reset(bool axi, bool ahb) {
     if (entered) {
         if (!in_reset())
             ++counters_.resets;
-        blocks_.reset();
-        pc_.reset();
-        ddma_.reset();
-        sdma_.reset();
+        reset_registers();
     }
     reset_axi_ = axi;
     reset_ahb_ = ahb;
@@ -53,9 +73,30 @@ void NpuCore::set_faults(std::uint32_t mask, std::uint32_t param) {
 
 NpuCore::MmuRegister NpuCore::mmu_register(std::uint32_t offset) const {
     for (std::size_t i = 0; i < desc_.mmu.size(); ++i)
-        if (offset >= desc_.mmu[i] && offset < desc_.mmu[i] + kBankSize)
+        if (offset >= desc_.mmu[i] && offset < desc_.mmu[i] + soc_.mmu.bank_size)
             return {static_cast<int>(i), static_cast<std::uint16_t>(offset - desc_.mmu[i])};
     return {-1, 0};
+}
+
+NpuCore::AmountRegister NpuCore::amount_register(std::uint32_t offset) {
+    const std::uint16_t bases[] = {soc_.amounts.top, soc_.amounts.core};
+    for (std::size_t i = 0; i < amounts_.size(); ++i)
+        if (offset >= bases[i] && offset - bases[i] <= AmountCounters::kWeights &&
+            AmountCounters::contains(static_cast<std::uint16_t>(offset - bases[i])))
+            return {&amounts_[i], static_cast<std::uint16_t>(offset - bases[i])};
+    return {nullptr, 0};
+}
+
+bool NpuCore::write_amount(AmountRegister at, std::uint32_t value) {
+    if (at.offset != 0)
+        return false;
+    if (soc_.pc.dma_ctrl && !pc_.slave_mode()) {
+        host_.report(VNPU_MISUSE, "core %u: counters cleared outside slave mode", index_);
+        return true;
+    }
+    if (!at.counters->write_clear(value))
+        host_.report(VNPU_NOTE, "0x%x written to the register that clears the counters", value);
+    return true;
 }
 
 bool NpuCore::refused_in_reset(const char* what, std::uint32_t offset) {
@@ -76,6 +117,8 @@ std::uint32_t NpuCore::read(std::uint32_t offset) {
 std::uint32_t NpuCore::read_register(std::uint32_t offset) {
     if (const MmuRegister m = mmu_register(offset); m.bank >= 0)
         return mmu_.read(static_cast<unsigned>(m.bank), m.offset, !pc_.busy());
+    if (const AmountRegister a = amount_register(offset); a.counters)
+        return a.counters->read(a.offset);
     const auto offset16 = static_cast<std::uint16_t>(offset);
     if (Blocks::contains(offset16))
         return blocks_.read(offset16);
@@ -109,7 +152,13 @@ bool NpuCore::write_register(std::uint32_t offset, std::uint32_t value, std::uin
         write_mmu(static_cast<unsigned>(m.bank), m.offset, value, now);
         return true;
     }
+    if (const AmountRegister a = amount_register(offset); a.counters)
+        return write_amount(a, value);
     const auto offset16 = static_cast<std::uint16_t>(offset);
+    if (index_ == 0)
+        state_init_.wrote(offset16, value);
+    if (offset16 == reg::pc::OPERATION_ENABLE::offset && value && !state_init_.done())
+        host_.report(VNPU_MISUSE, "core %u: started before core 0 got the SoC's initial sequence of writes", index_);
     if (Blocks::contains(offset16)) {
         if (pc_.busy())
             host_.report(VNPU_MISUSE, "core %u: register 0x%04x written while the core runs", index_, offset);

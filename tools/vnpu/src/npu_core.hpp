@@ -2,7 +2,9 @@
 #pragma once
 
 #include <cstdint>
+#include <vector>
 
+#include "amounts.hpp"
 #include "blocks.hpp"
 #include "dma.hpp"
 #include "faults.hpp"
@@ -10,6 +12,7 @@
 #include "mmu.hpp"
 #include "pc.hpp"
 #include "soc_desc.hpp"
+#include "state_init.hpp"
 
 namespace npu {
 
@@ -20,7 +23,8 @@ class NpuCore {
         std::uint32_t mmio_reads = 0, mmio_writes = 0, mmu_reads = 0, mmu_writes = 0, line_rises = 0, resets = 0;
     };
 
-    NpuCore(Host& host, const SocDesc& soc, unsigned index);
+    // state_init: of the SoC, shared by its cores.
+    NpuCore(Host& host, const SocDesc& soc, StateInit& state_init, unsigned index);
     NpuCore(const NpuCore&) = delete;
     NpuCore& operator=(const NpuCore&) = delete;
 
@@ -50,6 +54,15 @@ class NpuCore {
         std::uint16_t offset;
     };
     MmuRegister mmu_register(std::uint32_t offset) const;
+    // Counters, if `offset` is one of their registers, and its distance from their clear register.
+    struct AmountRegister {
+        AmountCounters* counters;
+        std::uint16_t offset;
+    };
+    AmountRegister amount_register(std::uint32_t offset);
+    bool write_amount(AmountRegister at, std::uint32_t value);
+    void count(const Traffic& traffic);
+    void reset_registers();
     bool refused_in_reset(const char* what, std::uint32_t offset);
     std::uint32_t read_register(std::uint32_t offset);
     bool write_register(std::uint32_t offset, std::uint32_t value, std::uint64_t now);
@@ -57,14 +70,17 @@ class NpuCore {
     void update_line();
 
     Host& host_;
+    const SocDesc& soc_;
     const CoreDesc& desc_;
+    StateInit& state_init_;
     unsigned index_;
     Faults faults_;
     Mmu mmu_;
     Dma dma_;
     Blocks blocks_;
     Pc pc_;
-    RegBlock ddma_, sdma_; // arbiter and bus settings: storage only
+    std::vector<AmountCounters> amounts_; // one block, or those of top and core
+    RegBlock ddma_, sdma_;                // arbiter and bus settings: storage only
     bool reset_axi_ = false, reset_ahb_ = false, line_ = false;
     Counters counters_;
 };

@@ -17,6 +17,7 @@ constexpr std::uint32_t kSlaveMode = r::BASE_ADDRESS::PC_SEL.mask();
 } // namespace
 
 void Pc::reset() {
+    task_con_written_ = saved_base_ = 0;
     op_en_ = base_ = amount_ = task_con_ = dma_base_ = task_counter_ = 0;
     irq_.reset();
     state_ = State::Idle;
@@ -24,7 +25,17 @@ void Pc::reset() {
     tasks_ = done_ = op_ = 0;
 }
 
+std::uint32_t Pc::task_status() const {
+    if (soc_.pc.task_number_bits > 12) // the counter takes the place of the flags
+        return task_counter_ & number_mask();
+    const bool first = busy() && chained_ && done_ == 0;
+    const bool last = busy() && chained_ && done_ + 1 == tasks_;
+    return (task_counter_ & number_mask()) | std::uint32_t{first} << 12 | std::uint32_t{last} << 13;
+}
+
 std::uint32_t Pc::read(std::uint16_t offset) const {
+    if (offset == soc_.pc.task_status)
+        return task_status();
     switch (offset) {
     case r::VERSION::offset:
         return soc_.version;
@@ -46,12 +57,6 @@ std::uint32_t Pc::read(std::uint16_t offset) const {
         return task_con_;
     case r::TASK_DMA_BASE_ADDR::offset:
         return dma_base_;
-    case r::TASK_STATUS::offset: {
-        const bool first = busy() && chained_ && done_ == 0;
-        const bool last = busy() && chained_ && done_ + 1 == tasks_;
-        const std::uint32_t width = (1u << soc_.task_number_bits) - 1;
-        return (task_counter_ & width) | std::uint32_t{first} << 12 | std::uint32_t{last} << 13;
-    }
     default: // write-only and reserved
         return 0;
     }
@@ -60,6 +65,10 @@ std::uint32_t Pc::read(std::uint16_t offset) const {
 bool Pc::write(std::uint16_t offset, std::uint32_t value, std::uint64_t now) {
     switch (offset) {
     case r::BASE_ADDRESS::offset:
+        // Where the counters need slave mode, drivers set it for a moment, also while a chain runs.
+        if (soc_.pc.dma_ctrl && busy() && (value == kSlaveMode || (slave_mode() && value == saved_base_)))
+            break;
+        [[fallthrough]];
     case r::REGISTER_AMOUNTS::offset:
     case r::TASK_CON::offset:
     case r::TASK_DMA_BASE_ADDR::offset:
@@ -77,6 +86,8 @@ bool Pc::write(std::uint16_t offset, std::uint32_t value, std::uint64_t now) {
             start(now);
         return true;
     case r::BASE_ADDRESS::offset:
+        if (value == kSlaveMode && !slave_mode())
+            saved_base_ = base_;
         base_ = value & (kAddressBits | kSlaveMode);
         return true;
     case r::REGISTER_AMOUNTS::offset:
@@ -90,8 +101,9 @@ bool Pc::write(std::uint16_t offset, std::uint32_t value, std::uint64_t now) {
         irq_.clear(value);
         return true;
     case r::TASK_CON::offset:
-        task_con_ = value & (r::TASK_CON::TASK_PP_EN.mask() | ((1u << soc_.task_number_bits) - 1));
-        if (r::TASK_CON::TASK_COUNT_CLEAR.get(value))
+        task_con_written_ = value;
+        task_con_ = value & (pp_enable() | number_mask());
+        if (value & count_clear())
             task_counter_ = 0;
         return true;
     case r::TASK_DMA_BASE_ADDR::offset:
@@ -122,11 +134,14 @@ void Pc::start(std::uint64_t now) {
         misuse("program controller started in slave mode");
         return;
     }
-    const std::uint32_t number = task_con_ & ((1u << soc_.task_number_bits) - 1);
+    const std::uint32_t number = task_con_ & number_mask();
     if (number == 0) {
         misuse("started with a task number of 0");
         return;
     }
+    if (task_con_written_ & ~(number_mask() | pp_enable() * 7))
+        host_.report(VNPU_MISUSE, "core %u: started with 0x%x in TASK_CON, whose task number has %u bits on this SoC",
+                     core_, task_con_written_, soc_.pc.task_number_bits);
     ++counters_.starts;
     tasks_ = number;
     done_ = 0;
@@ -173,8 +188,8 @@ bool Pc::transfer_ok(DmaResult result, Step step) {
 
 void Pc::fetch(std::uint64_t now) {
     list_ = base_ & kAddressBits;
-    std::vector<std::uint64_t> list((amount_ + 1) * soc_.fetch_unit);
-    if (transfer_ok(dma_.read(list_, list.data(), list.size() * sizeof(list[0])), Step::Fetch))
+    std::vector<std::uint64_t> list(std::size_t{amount_ + 1} * soc_.pc.fetch_unit);
+    if (transfer_ok(dma_.read_list(list_, list.data(), list.size() * sizeof(list[0])), Step::Fetch))
         interpret(list, now);
 }
 
@@ -190,6 +205,8 @@ void Pc::interpret(const std::vector<std::uint64_t>& list, std::uint64_t now) {
             barrier = true;
             break;
         case RegCmd::Kind::Write:
+            if (soc_.layout.other_encodings && RegCmd::is_rv1106_only(cmd.offset))
+                return reject(VNPU_REFUSED, "the meaning of register " + Checks::hex(cmd.offset) + " is not known");
             if (!blocks_.write(cmd.offset, cmd.value))
                 host_.report(VNPU_NOTE, "command lists write 0x%x to the reserved offset 0x%04x", cmd.value,
                              cmd.offset);
@@ -252,11 +269,13 @@ void Pc::execute(std::uint64_t now) {
             dma_.fail_next();
         }
         Checks checks;
+        dma_.begin_task();
         const DmaResult result = task_->run(dma_, checks);
         if (result == DmaResult::BadData)
             return reject(VNPU_REFUSED, checks.refusal());
         if (!transfer_ok(result, Step::Execute))
             return;
+        traffic_ended_(dma_.traffic());
     }
     finish(now);
 }

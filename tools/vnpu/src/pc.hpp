@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
@@ -49,9 +50,12 @@ class Pc {
     std::uint64_t due() const { return state_ == State::Running ? end_ : kNever; }
     void run(std::uint64_t now); // at due()
     void retry(std::uint64_t now);
+    // Called with what each task moved, when it has ended.
+    void on_traffic(std::function<void(const Traffic&)> call) { traffic_ended_ = std::move(call); }
     void abandon(); // transfers in flight are lost: the task never ends
 
     std::uint32_t irq_status() const { return irq_.status(); }
+    bool slave_mode() const { return (base_ & 1) != 0; }
     const Counters& counters() const { return counters_; }
 
   private:
@@ -66,6 +70,11 @@ class Pc {
     bool transfer_ok(DmaResult result, Step step); // else state_ is Waiting or Stuck
     void reject(vnpu_severity severity, const std::string& why);
     void misuse(const char* what);
+    // Fields of TASK_CON: the number of tasks, and above it TASK_PP_EN, TASK_COUNT_CLEAR and a reserved bit.
+    std::uint32_t number_mask() const { return (1u << soc_.pc.task_number_bits) - 1; }
+    std::uint32_t pp_enable() const { return 1u << soc_.pc.task_number_bits; }
+    std::uint32_t count_clear() const { return 2u << soc_.pc.task_number_bits; }
+    std::uint32_t task_status() const;
 
     Host& host_;
     Dma& dma_;
@@ -74,6 +83,9 @@ class Pc {
     const SocDesc& soc_;
     unsigned core_;
 
+    std::function<void(const Traffic&)> traffic_ended_;
+    std::uint32_t task_con_written_ = 0; // with the bits that are not there
+    std::uint32_t saved_base_ = 0;       // BASE_ADDRESS before slave mode was set
     std::uint32_t op_en_ = 0, base_ = 0, amount_ = 0, task_con_ = 0, dma_base_ = 0, task_counter_ = 0;
     PcIrq irq_;
 

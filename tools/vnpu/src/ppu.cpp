@@ -216,6 +216,8 @@ void pool(Dma& dma, const PoolPlan& plan, const std::vector<std::uint8_t>& cube)
 PoolPlan decode_ppu(const TaskRegisters& registers, const DpuPlan* dpu, Checks& checks) {
     const RegView& ppu = registers.ppu;
     PoolPlan plan;
+    if (registers.layout.wide_output_only)
+        checks.refuse("what PPU reads and writes on this SoC is not known");
     decode_format(ppu, plan, checks);
     decode_windows(ppu, plan, checks);
     if (dpu)
@@ -236,7 +238,8 @@ DmaResult load_pool_input(Dma& dma, const PoolPlan& plan, std::vector<std::uint8
         for (std::uint32_t y = 0; y < plan.in_h; ++y, to += row) {
             const std::uint64_t addr =
                 plan.src + std::uint64_t{s} * plan.src_surface + std::uint64_t{y} * plan.src_line;
-            if (const DmaResult result = dma.read(static_cast<std::uint32_t>(addr), to, row); result != DmaResult::Ok)
+            const DmaResult result = dma.read(Dma::kOperands, static_cast<std::uint32_t>(addr), to, row);
+            if (result != DmaResult::Ok)
                 return result;
         }
     return DmaResult::Ok;

@@ -2,23 +2,40 @@
 #include "soc.hpp"
 
 #include <algorithm>
+#include <span>
 
 namespace npu {
 
-Soc::Soc(const SocDesc& desc, const vnpu_host_ops& ops, void* opaque) : desc_(desc), host_(ops, opaque) {
+namespace {
+
+// The smallest range that has both. The host provides on-chip memory as one range.
+MemoryRange join(const MemoryRange& a, const MemoryRange& b) {
+    if (a.size == 0 || b.size == 0)
+        return a.size ? a : b;
+    const std::uint64_t base = std::min(a.base, b.base);
+    return {base, std::max(a.base + a.size, b.base + b.size) - base};
+}
+
+} // namespace
+
+Soc::Soc(const SocDesc& desc, const vnpu_host_ops& ops, void* opaque)
+    : desc_(desc), host_(ops, opaque), state_init_(desc.state_init), priority_(desc.priority.size / 4) {
+    const MemoryRange memory = join(desc.sram, desc.nbuf);
     info_.soc = desc.name;
     info_.cores = static_cast<unsigned>(desc.cores.size());
-    info_.sram_base = desc.sram_base;
-    info_.sram_size = desc.sram_size;
+    info_.sram_base = memory.base;
+    info_.sram_size = memory.size;
     info_.default_hz = desc.default_hz;
     for (unsigned i = 0; i < info_.cores; ++i) {
         info_.irq[i] = desc.cores[i].irq;
         info_.window[info_.windows++] = {VNPU_WINDOW_CORE, i, desc.cores[i].base, desc.core_window};
-        cores_.push_back(std::make_unique<NpuCore>(host_, desc, i));
+        cores_.push_back(std::make_unique<NpuCore>(host_, desc, state_init_, i));
         zero_.push_back(counted(i));
     }
     info_.window[info_.windows++] = {VNPU_WINDOW_RESET, 0, desc.reset_base, ResetController::kSize};
     info_.window[info_.windows++] = {VNPU_WINDOW_CONTROL, 0, desc.control_base, kControlSize};
+    if (desc.priority.size)
+        info_.window[info_.windows++] = {kWindowPriority, 0, desc.priority.base, desc.priority.size};
 }
 
 const vnpu_window* Soc::find(std::uint64_t addr) const {
@@ -43,8 +60,9 @@ std::uint32_t Soc::mmio_read(std::uint64_t addr) {
         return reset_.read(offset);
     case VNPU_WINDOW_CONTROL:
         return read_control(offset);
+    default: // kWindowPriority
+        return priority_[offset / 4];
     }
-    return 0;
 }
 
 void Soc::mmio_write(std::uint64_t addr, std::uint32_t value) {
@@ -65,14 +83,20 @@ void Soc::mmio_write(std::uint64_t addr, std::uint32_t value) {
     case VNPU_WINDOW_CONTROL:
         write_control(offset, value);
         break;
+    default: // kWindowPriority
+        priority_[offset / 4] = value;
+        break;
     }
     update_wake();
 }
 
 void Soc::write_reset(std::uint32_t offset, std::uint32_t value) {
     reset_.write(offset, value);
+    const auto any = [this](std::span<const unsigned> lines) {
+        return std::any_of(lines.begin(), lines.end(), [this](unsigned line) { return reset_.asserted(line); });
+    };
     for (unsigned i = 0; i < cores_.size(); ++i)
-        cores_[i]->set_reset(reset_.asserted(desc_.cores[i].reset_axi), reset_.asserted(desc_.cores[i].reset_ahb));
+        cores_[i]->set_reset(any(desc_.cores[i].reset_axi), any(desc_.cores[i].reset_ahb));
 }
 
 void Soc::advance(std::uint64_t cycle) {
@@ -108,6 +132,7 @@ void Soc::set_fault(unsigned core, std::uint32_t mask, std::uint32_t param) {
 
 void Soc::power_on_reset() {
     reset_.power_on_reset();
+    std::fill(priority_.begin(), priority_.end(), 0);
     for (auto& core : cores_)
         core->power_on_reset();
     for (unsigned i = 0; i < cores_.size(); ++i)

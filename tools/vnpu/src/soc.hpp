@@ -16,6 +16,8 @@ namespace npu {
 class Soc {
   public:
     static constexpr std::uint64_t kControlSize = 0x1000;
+    // Kind of the window of the bandwidth priority registers, storage without effect: not named in the C border.
+    static constexpr auto kWindowPriority = static_cast<vnpu_window_kind>(3);
 
     Soc(const SocDesc& desc, const vnpu_host_ops& ops, void* opaque);
 
@@ -46,9 +48,11 @@ class Soc {
     const SocDesc& desc_;
     Host host_;
     vnpu_info info_{};
+    StateInit state_init_;
     std::vector<std::unique_ptr<NpuCore>> cores_;
     std::vector<Counted> zero_;
     ResetController reset_;
+    std::vector<std::uint32_t> priority_;
     std::uint64_t now_ = 0;
     std::uint64_t wake_ = Pc::kNever;
 };

@@ -8,6 +8,7 @@
 #include "dma.hpp"
 #include "lut.hpp"
 #include "reg_block.hpp"
+#include "soc_desc.hpp"
 
 namespace npu {
 
@@ -27,6 +28,7 @@ struct TaskRegisters {
     RegView cna, core, dpu, dpu_rdma, ppu, ppu_rdma;
     const Lut& lut;         // the tables of the DPU
     std::uint32_t dma_base; // PC TASK_DMA_BASE_ADDR, added to every address of the task
+    const LayoutDesc& layout;
 };
 
 // A decoded task: all that its registers said, checked. It reads memory when it is run, not before.

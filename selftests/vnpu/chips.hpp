@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string_view>
+#include <vector>
+
+namespace board {
+
+/*
+ * What a driver knows about a chip. Written from the published tables of drivers and device trees, not from the model.
+ */
+struct Chip {
+    struct Core {
+        std::uint64_t base;
+        unsigned irq;
+        std::vector<std::uint32_t> mmu; // banks
+        std::vector<unsigned> resets;
+    };
+    const char* name;
+    std::vector<Core> cores;
+    std::uint64_t window, reset, control;
+    unsigned fetch_unit;       // list entries per unit of REGISTER_AMOUNTS
+    unsigned task_bits;        // of the task number
+    std::uint32_t task_status; // offset
+    bool slave_mode_to_clear;  // counters are cleared with PC_DATA_ADDR = 1
+    bool state_init;
+    unsigned mmu_version; // 0: none
+    struct Counters {
+        std::uint32_t clear, written, read, weights; // offsets; clear 0: none
+    } top, core;
+    std::uint64_t memory_base, memory_size; // on-chip memory: SRAM, NBUF and what lies between
+    std::uint32_t version;
+    unsigned kernel_group; // kernels of a group of int8 weights
+    bool like_rk3588;      // all arithmetic and layouts
+    bool all_outputs;      // the DPU's output layouts and encodings are those of RK3588
+};
+
+std::span<const Chip> chips();
+const Chip& chip(std::string_view name);
+
+// The chip of boards that name none. Default: rk3588.
+const Chip& default_chip();
+void set_default_chip(const Chip& chip);
+
+} // namespace board
