@@ -73,7 +73,7 @@ static u32 get_domain(struct rknpu_space *space)
  * @file: the caller
  * @args: see &struct rknpu_action
  *
- * Return: 0, or -EINVAL for what is unknown or not there.
+ * Return: 0; -EINVAL for what is unknown or not there; -ENODEV for a reset when no core is left.
  */
 int rknpu_action(struct rknpu_file *file, struct rknpu_action *args)
 {
@@ -94,7 +94,8 @@ int rknpu_action(struct rknpu_file *file, struct rknpu_action *args)
 	case RKNPU_GET_VOLT:
 		return get_voltage(node, &args->value);
 	case RKNPU_ACT_RESET:
-		return 0;
+		/* The recovery keeps the cores clean; only a new bind helps when it gave up. */
+		return READ_ONCE(rknpu->wedged) ? -ENODEV : 0;
 	case RKNPU_ACT_CLR_TOTAL_RW_AMOUNT:
 	case RKNPU_GET_DT_WR_AMOUNT:
 	case RKNPU_GET_DT_RD_AMOUNT:

@@ -9,9 +9,15 @@
  * others first run dry. Nothing new starts until then, and their jobs end well or by their own
  * timeouts.
  *
+ * Fences depend on all of it, so nothing here waits for memory. Lockdep sees to that until failed
+ * jobs have ended. It can't for the attaching, here and in the switch of address spaces: the IOMMU
+ * core allocates under its group's lock. It does so only when a device comes or goes, and no job
+ * runs then.
+ *
  * A core that can't be reset is retired. Jobs that need it end with -ENODEV.
  */
 #include <linux/device.h>
+#include <linux/dma-fence.h>
 #include <linux/ktime.h>
 #include <linux/pm_runtime.h>
 
@@ -127,12 +133,12 @@ static bool ran_dry(struct rknpu_device *rknpu, u8 cores)
 	return true;
 }
 
-static void recover_node(struct rknpu_device *rknpu, unsigned int index)
+/* Resets all stopped cores of a node and lets the others run dry; those that were reset. */
+static u8 reset_stopped(struct rknpu_device *rknpu, u8 cores)
 {
-	struct rknpu_node *node = rknpu->nodes[index];
-	u8 cores = cores_of(rknpu, node), all_reset = 0, reset;
+	bool signalling = dma_fence_begin_signalling();
+	u8 all_reset = 0, reset;
 	unsigned int i;
-	int ret = 0;
 
 	while ((reset = take_stopped(rknpu, cores))) {
 		/*
@@ -150,6 +156,18 @@ static void recover_node(struct rknpu_device *rknpu, unsigned int index)
 		/* Others may fail while they run dry: once more, then. */
 		wait_event(rknpu->idle, ran_dry(rknpu, cores));
 	}
+	dma_fence_end_signalling(signalling);
+	return all_reset;
+}
+
+static void recover_node(struct rknpu_device *rknpu, unsigned int index)
+{
+	struct rknpu_node *node = rknpu->nodes[index];
+	u8 cores = cores_of(rknpu, node);
+	u8 all_reset = reset_stopped(rknpu, cores);
+	unsigned int i;
+	int ret = 0;
+
 	if (!all_reset)
 		return;
 

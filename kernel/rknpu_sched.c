@@ -264,8 +264,7 @@ void rknpu_sched_storm(struct rknpu_core *core)
 		rknpu->recover |= BIT(core->index);
 		queue_work(rknpu->wq, &rknpu->recover_work);
 		break;
-	case RKNPU_CORE_SWITCHING: /* heard again when the job starts */
-	case RKNPU_CORE_RETIRED:
+	default: /* heard again when the switch is done and the job starts; or retired */
 		break;
 	}
 }
@@ -369,8 +368,7 @@ static void rknpu_switch_work(struct work_struct *work)
 			wake_if_awaited(rknpu);
 		}
 		rknpu_job_put(job);
-	}
-}
+	}}
 
 /**
  * rknpu_sched_fail_impossible() - end jobs that no core in service can run
