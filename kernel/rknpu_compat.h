@@ -9,6 +9,7 @@
 
 #include <linux/cleanup.h>
 #include <linux/device.h>
+#include <linux/err.h>
 #include <linux/fs.h>
 #include <linux/iommu.h>
 #include <linux/kobject.h>
@@ -75,6 +76,44 @@ static inline int rknpu_wedged_event(struct drm_device *dev, unsigned long metho
 	char rebind[] = "WEDGED=rebind", *env[] = { rebind, NULL };
 
 	return kobject_uevent_env(&dev->primary->kdev->kobj, KOBJ_CHANGE, env);
+}
+#endif
+
+/* 6.11; 6.13 dropped the other name */
+#ifdef RKNPU_HAVE_PLATFORM_REMOVE_NEW
+#define RKNPU_PLATFORM_REMOVE(function) \
+	.remove_new = function,
+#else
+#define RKNPU_PLATFORM_REMOVE(function) \
+	.remove = function,
+#endif
+
+/* 6.3 has the flags of the allocation as an argument */
+#ifdef RKNPU_HAVE_IOMMU_MAP_ATOMIC
+static inline int rknpu_iommu_map(struct iommu_domain *domain, unsigned long iova, phys_addr_t phys,
+				  size_t size, int prot, gfp_t gfp)
+{
+	return iommu_map(domain, iova, phys, size, prot);
+}
+
+#define iommu_map rknpu_iommu_map
+#endif
+
+/* 6.11 */
+#ifndef RKNPU_HAVE_IOMMU_PAGING_DOMAIN_ALLOC
+static inline struct iommu_domain *iommu_paging_domain_alloc(struct device *dev)
+{
+	struct iommu_domain *domain = iommu_domain_alloc(dev->bus);
+
+	return domain ?: ERR_PTR(-ENODEV);
+}
+#endif
+
+/* 6.3 */
+#ifndef RKNPU_HAVE_VM_FLAGS_SET
+static inline void vm_flags_set(struct vm_area_struct *vma, vm_flags_t flags)
+{
+	vma->vm_flags |= flags;
 }
 #endif
 

@@ -139,7 +139,7 @@ struct rknpu_dispatch {
 		/** @mmu.cores: mask of the cores behind it */
 		u8 cores;
 	} mmu[RKNPU_DISPATCH_MAX_CORES];
-	/** @fresh: waiting job that is not in a queue yet: the next choice may make that needless */
+	/** @fresh: waiting job that is in no queue yet: the next choice may make that needless */
 	struct rknpu_dispatch_job *fresh;
 	/** @flows: those with waiting jobs, by level */
 	struct list_head flows[RKNPU_NUM_LEVELS];

@@ -113,7 +113,7 @@ static int get_supplies(struct rknpu_node *node, const char *const *names)
 }
 
 /* Banks of the node's IOMMU with registers in a range: those of one core */
-static int get_mmu_banks(struct device *dev, struct rknpu_core_io *io, const struct resource *range)
+static int get_mmu_banks(struct device *dev, struct rknpu_core_io *io, struct resource *range)
 {
 	struct device_node *np = of_parse_phandle(dev->of_node, "iommus", 0);
 	struct resource res;
@@ -505,7 +505,7 @@ static void rknpu_remove(struct platform_device *pdev)
 
 static struct platform_driver rknpu_driver = {
 	.probe = rknpu_probe,
-	.remove = rknpu_remove,
+	RKNPU_PLATFORM_REMOVE(rknpu_remove)
 	.driver = {
 		.name = "RKNPU",
 		.of_match_table = rknpu_dt_ids,

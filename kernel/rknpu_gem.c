@@ -13,6 +13,7 @@
  * buffer that is gone, or an invented one finds nothing.
  */
 #include <linux/highmem.h>
+#include <linux/iosys-map.h>
 #include <linux/slab.h>
 #include <linux/vmalloc.h>
 
