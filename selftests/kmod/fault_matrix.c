@@ -1,0 +1,480 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Every fault of the hardware on every core, for jobs on one core and on several, while others
+ * queue behind the job and run beside it. The guilty job alone fails, with its own error and in its
+ * time; the others' results are right; the core computes afterwards.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <stdio.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
+#include <linux/sync_file.h>
+
+#include "kselftest_harness.h"
+#include "npu_client.h"
+#include "npu_control.h"
+#include "npu_matmul.h"
+#include "npu_proc.h"
+
+#define NOWHERE 0x10000000
+#define ROWS 6
+#define TIMEOUT_MS 250
+/* Reset, other jobs in front, and a slow machine, on top of the job's own time */
+#define SLACK_MS 2000
+#define DRIVER "/sys/bus/platform/drivers/RKNPU/"
+
+/* The debug interface of sw_sync, which no header has */
+struct sw_sync_create_fence_data {
+	__u32 value;
+	char name[32];
+	__s32 fence;
+};
+
+#define SW_SYNC_IOC_CREATE_FENCE _IOWR('W', 0, struct sw_sync_create_fence_data)
+#define SW_SYNC_IOC_INC _IOW('W', 1, __u32)
+
+FIXTURE(matrix)
+{
+	int fd, timeline;
+	struct npu_matmul guilty, same;
+};
+
+/*
+ * What is wrong. A mistake in the job's own lists goes with the job; a switch of the model would
+ * hit the next job as well, so who queues is let in when it is off.
+ */
+FIXTURE_VARIANT(matrix)
+{
+	__u32 fault;
+	__u32 param;
+	/* What comes when the job is on the hardware */
+	__u32 late_fault;
+	bool no_start, no_page;
+	/* How the job ends; 1: well */
+	int result;
+	/* Its time, if not the usual one */
+	__u32 timeout;
+	/* It takes its whole time to fail */
+	bool times_out;
+	/* The core is out of service afterwards */
+	bool retires;
+};
+
+FIXTURE_VARIANT_ADD(matrix, list_without_start)
+{
+	.no_start = true,
+	.result = -ETIMEDOUT,
+	.times_out = true,
+};
+
+FIXTURE_VARIANT_ADD(matrix, page_fault)
+{
+	.no_page = true,
+	.result = -EFAULT,
+};
+
+FIXTURE_VARIANT_ADD(matrix, hang)
+{
+	.fault = VNPU_FAULT_HANG,
+	.result = -ETIMEDOUT,
+	.times_out = true,
+};
+
+FIXTURE_VARIANT_ADD(matrix, no_interrupt)
+{
+	.fault = VNPU_FAULT_NO_IRQ,
+	.result = -ETIMEDOUT,
+	.times_out = true,
+};
+
+FIXTURE_VARIANT_ADD(matrix, bits_of_other_blocks)
+{
+	.fault = VNPU_FAULT_WRONG_BITS,
+	.param = 0x55,
+	.result = -ETIMEDOUT,
+	.times_out = true,
+};
+
+FIXTURE_VARIANT_ADD(matrix, error_bit)
+{
+	.fault = VNPU_FAULT_WRONG_BITS,
+	.param = 0x1000,
+	.result = -EIO,
+};
+
+FIXTURE_VARIANT_ADD(matrix, bus_error)
+{
+	.fault = VNPU_FAULT_BUS_ERROR,
+	.result = -EIO,
+};
+
+/* To be sure of a storm takes longer than the usual time; several of them are the end. */
+FIXTURE_VARIANT_ADD(matrix, storm)
+{
+	.fault = VNPU_FAULT_HANG,
+	.late_fault = VNPU_FAULT_STORM,
+	.timeout = 60000,
+	.result = -EIO,
+	.retires = true,
+};
+
+FIXTURE_VARIANT_ADD(matrix, dead_reset)
+{
+	.fault = VNPU_FAULT_HANG | VNPU_FAULT_DEAD_RESET,
+	.result = -ETIMEDOUT,
+	.times_out = true,
+	.retires = true,
+};
+
+/* Slower than it has time */
+FIXTURE_VARIANT_ADD(matrix, too_slow)
+{
+	.fault = VNPU_FAULT_SLOW,
+	.param = 400000000,
+	.result = -ETIMEDOUT,
+	.times_out = true,
+};
+
+/* Nobody can tell from the registers that nothing was written. */
+FIXTURE_VARIANT_ADD(matrix, no_traffic)
+{
+	.fault = VNPU_FAULT_LIE,
+	.result = 1,
+};
+
+FIXTURE_SETUP(matrix)
+{
+	npu_fault_none();
+	npu_ctl_clear(VNPU_CTL_CLEAR_RECORDS);
+	self->timeline = open("/sys/kernel/debug/sync/sw_sync", O_RDWR | O_CLOEXEC);
+	ASSERT_LE(0, self->timeline);
+	self->fd = npu_open();
+	ASSERT_LE(0, self->fd);
+}
+
+FIXTURE_TEARDOWN(matrix)
+{
+	npu_fault_none();
+	close(self->timeline);
+	close(self->fd);
+}
+
+static int rebind(void)
+{
+	static const char device[] = "fdab0000.npu";
+	int unbind = open(DRIVER "unbind", O_WRONLY), bind = open(DRIVER "bind", O_WRONLY);
+	int ok = write(unbind, device, sizeof(device) - 1) > 0 &&
+		 write(bind, device, sizeof(device) - 1) > 0;
+
+	close(unbind);
+	close(bind);
+	return ok ? 0 : -1;
+}
+
+static __u64 usable_cores(int fd)
+{
+	struct rknpu_get_param arg = { .param = RKNPU_PARAM_USABLE_CORES };
+
+	return npu_ioctl(fd, DRM_IOCTL_RKNPU_GET_PARAM, &arg) ? 0 : arg.value;
+}
+
+/* Waits until a core is out of service. */
+static bool wait_for_retirement(int fd)
+{
+	long end = npu_now_ms() + 60000;
+
+	while (usable_cores(fd) == 7) {
+		if (npu_now_ms() > end)
+			return false;
+		npu_sleep_ms(10);
+	}
+	return true;
+}
+
+/* Queues all rows of a job, behind a fence if one is given: its own fence, or an errno */
+static int submit(struct npu_matmul *mm, __u32 mask, __u32 timeout, int fence_in)
+{
+	struct rknpu_submit job;
+	int ret;
+
+	npu_matmul_poison(mm);
+	if (__builtin_popcount(mask) > 1)
+		npu_matmul_gang(mm, &job, mask);
+	else
+		npu_matmul_job(mm, &job, mask, 0, mm->m);
+	job.flags |= RKNPU_JOB_NONBLOCK | RKNPU_JOB_FENCE_OUT;
+	job.timeout = timeout;
+	if (fence_in >= 0) {
+		job.flags |= RKNPU_JOB_FENCE_IN;
+		/* SUBMIT takes the number, not the file. */
+		job.fence_fd = fence_in;
+	}
+	ret = npu_submit(mm->tasks.fd, &job);
+	return ret ? ret : job.fence_fd;
+}
+
+/* Status of a sync file when it has signalled: 1 or an errno; 0 if it doesn't within the time */
+static int result(int fence, int timeout_ms)
+{
+	struct pollfd poll_fd = { .fd = fence, .events = POLLIN };
+	struct sync_file_info info = { 0 };
+
+	if (poll(&poll_fd, 1, timeout_ms) != 1 || ioctl(fence, SYNC_IOC_FILE_INFO, &info))
+		return 0;
+	return info.status;
+}
+
+struct neighbour {
+	__u32 mask;
+	int stop;
+};
+
+/* Good jobs of another process on cores that have no fault, until the pipe is closed: 0 or errno */
+static int compute_beside(void *arg)
+{
+	struct neighbour *n = arg;
+	struct pollfd stop = { .fd = n->stop, .events = POLLIN };
+	struct npu_matmul mm;
+	int fd = npu_open(), ret;
+	unsigned int i;
+
+	if (fd < 0)
+		return 1;
+	ret = npu_matmul_create(&mm, fd, 3, 64, 32, 9);
+	for (i = 0; !ret && !poll(&stop, 1, 0); i++)
+		ret = npu_matmul_run(&mm, 1U << (i % 2 ? __builtin_ctz(n->mask) :
+						   31 - __builtin_clz(n->mask)), 4000);
+	close(fd);
+	return -ret;
+}
+
+/* One job that queues behind the guilty one, of another process: 0 or errno */
+static int compute_behind(void *arg)
+{
+	struct neighbour *n = arg;
+	struct pollfd stop = { .fd = n->stop, .events = POLLIN };
+	struct npu_matmul mm;
+	int fd = npu_open(), ret;
+
+	if (fd < 0)
+		return 1;
+	ret = npu_matmul_create(&mm, fd, 3, 64, 32, 10);
+	/* Wait to be let in. */
+	if (!ret)
+		poll(&stop, 1, -1);
+	if (!ret)
+		ret = npu_matmul_run(&mm, n->mask, 4000);
+	close(fd);
+	return -ret;
+}
+
+static void spoil(struct npu_matmul *mm, const FIXTURE_VARIANT(matrix) * variant, __u32 mask,
+		  unsigned int core)
+{
+	/* The first row of the core's share */
+	unsigned int cores = __builtin_popcount(mask);
+	unsigned int row = mm->m * (cores > 1 ? core : 0) / cores;
+
+	if (variant->no_start)
+		npu_matmul_no_start(mm, row);
+	if (variant->no_page)
+		npu_matmul_set(mm, row, NPU_REG_FEATURE_ADDR, NOWHERE);
+}
+
+static void one_case(struct __test_metadata *_metadata, FIXTURE_DATA(matrix) * self,
+		     const FIXTURE_VARIANT(matrix) * variant, __u32 mask, unsigned int core)
+{
+	struct sw_sync_create_fence_data gate = { .name = "gate" };
+	const bool own = variant->no_start || variant->no_page;
+	const long slack = SLACK_MS * (1 + 3 * npu_kernel_is_slow());
+	const __u32 timeout = variant->timeout ?: TIMEOUT_MS;
+	struct neighbour beside = { .mask = 7 & ~mask }, behind = { .mask = mask };
+	int guilty, same, ended, gate_beside[2], gate_behind[2];
+	static __u32 value;
+	pid_t pid_beside = 0, pid_behind;
+	__u32 step = 1;
+	long before, took;
+
+	ASSERT_EQ(0, pipe(gate_beside));
+	ASSERT_EQ(0, pipe(gate_behind));
+	beside.stop = gate_beside[0];
+	behind.stop = gate_behind[0];
+	gate.value = ++value;
+	ASSERT_EQ(0, npu_matmul_create(&self->guilty, self->fd, ROWS, 64, 32, 1));
+	spoil(&self->guilty, variant, mask, core);
+	ASSERT_EQ(0, npu_matmul_create(&self->same, self->fd, ROWS, 64, 32, 2));
+
+	/* Beside it, another process on the other cores */
+	if (beside.mask)
+		pid_beside = npu_spawn(compute_beside, &beside);
+	pid_behind = npu_spawn(compute_behind, &behind);
+
+	npu_ctl_clear(VNPU_CTL_CLEAR_COUNTERS);
+	npu_fault(core, variant->fault, variant->param);
+	before = npu_now_ms();
+	guilty = submit(&self->guilty, mask, timeout, -1);
+	ASSERT_LE(0, guilty);
+	if (variant->late_fault) {
+		while (!npu_ctl_core(core, VNPU_CTL_STARTS))
+			npu_sleep_ms(1);
+		npu_fault(core, variant->fault | variant->late_fault, variant->param);
+	}
+	/* Behind it, this process and another one: at once if the fault is the job's own */
+	if (own) {
+		same = submit(&self->same, mask, 4000, -1);
+		write(gate_behind[1], "", 1);
+	} else {
+		ASSERT_EQ(0, ioctl(self->timeline, SW_SYNC_IOC_CREATE_FENCE, &gate));
+		same = submit(&self->same, mask, 4000, gate.fence);
+	}
+	ASSERT_LE(0, same);
+
+	ended = result(guilty, timeout + slack + 10000);
+	took = npu_now_ms() - before;
+	if (variant->retires)
+		EXPECT_TRUE(wait_for_retirement(self->fd));
+	npu_fault_none();
+	EXPECT_EQ(variant->result, ended) {
+		TH_LOG("core %u of mask %u", core, mask);
+	}
+	EXPECT_GE(timeout + slack, took);
+	if (variant->times_out)
+		EXPECT_LE(timeout, took);
+	if (!own) {
+		ASSERT_EQ(0, ioctl(self->timeline, SW_SYNC_IOC_INC, &step));
+		write(gate_behind[1], "", 1);
+	}
+
+	if (variant->retires) {
+		EXPECT_EQ(7 & ~(1U << core), usable_cores(self->fd));
+		EXPECT_EQ(-ENODEV, result(same, 10000));
+		EXPECT_EQ(ENODEV, npu_join(pid_behind, 10000));
+	} else {
+		EXPECT_EQ(1, result(same, 10000)) {
+			TH_LOG("same process, core %u of mask %u", core, mask);
+		}
+		EXPECT_EQ(0, npu_matmul_wrong(&self->same, 0, ROWS));
+		EXPECT_EQ(0, npu_join(pid_behind, 10000)) {
+			TH_LOG("other process, core %u of mask %u", core, mask);
+		}
+		EXPECT_EQ(0, npu_good_job(self->fd, 1U << core));
+	}
+	write(gate_beside[1], "", 1);
+	if (pid_beside)
+		EXPECT_EQ(0, npu_join(pid_beside, 10000)) {
+			TH_LOG("other cores, core %u of mask %u", core, mask);
+		}
+
+	npu_matmul_destroy(&self->guilty);
+	npu_matmul_destroy(&self->same);
+	close(guilty);
+	close(same);
+	if (!own)
+		close(gate.fence);
+	close(gate_beside[0]);
+	close(gate_beside[1]);
+	close(gate_behind[0]);
+	close(gate_behind[1]);
+}
+
+/* Out of service is out of service until the device is bound again. */
+static void restore(struct __test_metadata *_metadata, FIXTURE_DATA(matrix) * self)
+{
+	if (usable_cores(self->fd) == 7)
+		return;
+	close(self->fd);
+	ASSERT_EQ(0, rebind());
+	self->fd = npu_open();
+	ASSERT_LE(0, self->fd);
+	EXPECT_EQ(7, usable_cores(self->fd));
+}
+
+TEST_F_TIMEOUT(matrix, one_core, 180)
+{
+	unsigned int core;
+
+	for (core = 0; core < NPU_CORES; core++) {
+		one_case(_metadata, self, variant, 1U << core, core);
+		restore(_metadata, self);
+	}
+}
+
+TEST_F_TIMEOUT(matrix, two_cores, 180)
+{
+	unsigned int core;
+
+	for (core = 0; core < 2; core++) {
+		one_case(_metadata, self, variant, 3, core);
+		restore(_metadata, self);
+	}
+}
+
+TEST_F_TIMEOUT(matrix, three_cores, 180)
+{
+	unsigned int core;
+
+	for (core = 0; core < NPU_CORES; core++) {
+		one_case(_metadata, self, variant, 7, core);
+		restore(_metadata, self);
+	}
+}
+
+/* Good jobs of another process on cores 1 and 2 for a second: how many, at most 255 */
+static int count_jobs(void *arg)
+{
+	long end = npu_now_ms() + 1000;
+	struct npu_matmul mm;
+	int fd = npu_open();
+	int num = 0;
+
+	(void)arg;
+	if (fd < 0 || npu_matmul_create(&mm, fd, 2, 64, 32, 5))
+		return 0;
+	while (npu_now_ms() < end && num < 255 && !npu_matmul_run(&mm, 1U << (1 + num % 2), 4000))
+		num++;
+	close(fd);
+	return num;
+}
+
+/*
+ * While a core hangs the others go on: for the same process always, for other processes where each
+ * core has an IOMMU of its own.
+ */
+TEST(others_run_on)
+{
+	const bool per_core = !access("/sys/bus/platform/devices/fdac0000.npu", F_OK);
+	struct npu_matmul hung, good;
+	unsigned int jobs = 0;
+	int fd, fence, num;
+	pid_t pid = 0;
+
+	npu_fault_none();
+	fd = npu_open();
+	ASSERT_LE(0, fd);
+	ASSERT_EQ(0, npu_matmul_create(&hung, fd, 1, 64, 32, 1));
+	ASSERT_EQ(0, npu_matmul_create(&good, fd, 2, 64, 32, 2));
+	npu_matmul_no_start(&hung, 0);
+	fence = submit(&hung, 1, 2000, -1);
+	ASSERT_LE(0, fence);
+	if (per_core)
+		pid = npu_spawn(count_jobs, NULL);
+	while (!result(fence, 0)) {
+		EXPECT_EQ(0, npu_matmul_run(&good, 1U << (1 + jobs % 2), 4000));
+		jobs++;
+	}
+	EXPECT_EQ(-ETIMEDOUT, result(fence, 0));
+	EXPECT_LT(10, jobs);
+	if (per_core) {
+		num = npu_join(pid, 10000);
+		EXPECT_LT(5, num);
+		EXPECT_GE(255, num);
+	}
+	npu_matmul_destroy(&hung);
+	npu_matmul_destroy(&good);
+	close(fence);
+	close(fd);
+}
+
+TEST_HARNESS_MAIN
