@@ -116,14 +116,15 @@ TEST_P(Kernels, gemm_float_in_one_order) {
     for (std::size_t m : {1u, 4u, 7u})
         for (std::size_t k : {1u, 8u, 300u}) {
             constexpr std::size_t kLanes = npu::Kernels::kLanes;
-            auto a = random<float>(m * k), b = random<float>(kLanes * k);
-            for (float& x : a)
-                x *= 1.0f / 3; // inexact sums: the order shows
+            auto a = random<double>(m * k);
+            const auto b = random<float>(kLanes * k);
+            for (double& x : a)
+                x = static_cast<float>(x / 3); // inexact sums: the order shows
             std::vector<double> c(m * kLanes), expect = c;
             for (std::size_t i = 0; i < m; ++i)
                 for (std::size_t j = 0; j < kLanes; ++j)
                     for (std::size_t t = 0; t < k; ++t)
-                        expect[i * kLanes + j] += static_cast<double>(a[i * k + t]) * b[t * kLanes + j];
+                        expect[i * kLanes + j] += a[i * k + t] * b[t * kLanes + j];
             GetParam()->gemm_float(a.data(), b.data(), c.data(), m, k, kLanes);
             ASSERT_EQ(c, expect) << m << " " << k;
         }
@@ -132,15 +133,76 @@ TEST_P(Kernels, gemm_float_in_one_order) {
 TEST_P(Kernels, depthwise) {
     const std::size_t taps = 9, channels = 77;
     const auto a = random<std::int16_t>(taps * channels), b = random<std::int16_t>(taps * channels);
-    const std::vector<float> fa(a.begin(), a.end()), fb(b.begin(), b.end());
-    std::vector<std::int64_t> c(channels), expect = c;
+    const std::vector<double> fa(a.begin(), a.end());
+    const std::vector<float> fb(b.begin(), b.end());
+    std::vector<std::int64_t> c(channels, 7), expect(channels);
     for (std::size_t i = 0; i < taps * channels; ++i)
         expect[i % channels] += a[i] * b[i];
     GetParam()->depthwise_int(a.data(), b.data(), c.data(), taps, channels);
     EXPECT_EQ(c, expect);
-    std::vector<double> fc(channels);
+    std::vector<double> fc(channels, 7);
     GetParam()->depthwise_float(fa.data(), fb.data(), fc.data(), taps, channels);
     EXPECT_EQ(fc, std::vector<double>(expect.begin(), expect.end()));
+}
+
+TEST_P(Kernels, scale) {
+    std::vector<std::int32_t> v = {0, 1, -1, 2, -2, 3, -3, 127, 128, -128, -129, 0x7fffffff, -0x7fffffff - 1};
+    for (int i = 0; i < 60; ++i)
+        v.push_back(static_cast<std::int32_t>(engine_()));
+    const auto scales = random<std::uint16_t>(v.size());
+    for (unsigned shift : {0u, 1u, 2u, 15u, 24u, 48u})
+        for (std::int64_t scale : {1, 3, -1, -32768, 32767})
+            for (std::int64_t offset : {std::int64_t{0}, std::int64_t{-5}, std::int64_t{0x7fffffff} << 24})
+                for (bool up : {false, true})
+                    for (const std::uint16_t* each : {static_cast<const std::uint16_t*>(nullptr), scales.data()}) {
+                        const npu::Kernels::Scaling s{scale, offset, shift, up, -128, 127};
+                        auto got = v;
+                        GetParam()->scale(s, each, got.data(), got.size());
+                        for (std::size_t i = 0; i < v.size(); ++i) {
+                            // 2^shift * q <= 2^shift * exact + 2^(shift-1) < 2^shift * (q + 1), with ties as asked.
+                            const std::int64_t factor = each ? static_cast<std::int16_t>(each[i]) : scale;
+                            const std::int64_t p = v[i] * factor + offset, unit = std::int64_t{1} << shift;
+                            std::int64_t q = p / unit - (p % unit < 0), rest = p - q * unit;
+                            q += 2 * rest > unit || (2 * rest == unit && (up || q % 2 != 0));
+                            ASSERT_EQ(got[i], std::clamp<std::int64_t>(q, -128, 127))
+                                << v[i] << " * " << factor << " + " << offset << " >> " << shift << " up " << up;
+                        }
+                    }
+}
+
+TEST_P(Kernels, halves) {
+    std::vector<std::uint16_t> halves(0x10000), back(0x10000);
+    for (std::uint32_t h = 0; h < 0x10000; ++h)
+        halves[h] = static_cast<std::uint16_t>(h);
+    std::vector<float> floats(0x10000);
+    GetParam()->from_half(halves.data(), floats.data(), halves.size());
+    GetParam()->to_half(floats.data(), back.data(), floats.size());
+    for (std::uint32_t h = 0; h < 0x10000; ++h) {
+        const double expect = reference::half_value(halves[h]);
+        if (std::isnan(expect)) {
+            ASSERT_TRUE(std::isnan(floats[h])) << h;
+            ASSERT_EQ(back[h], 0x7e00) << h;
+        } else {
+            ASSERT_EQ(floats[h], expect) << h;
+            ASSERT_EQ(std::signbit(floats[h]), (h & 0x8000) != 0) << h;
+            ASSERT_EQ(back[h], h);
+        }
+    }
+    std::vector<float> close; // to a half, or to the middle between two
+    for (std::uint32_t h = 0; h < 0x7c00; ++h) {
+        const float low = static_cast<float>(reference::half_value(static_cast<std::uint16_t>(h)));
+        const float high =
+            h + 1 < 0x7c00 ? static_cast<float>(reference::half_value(static_cast<std::uint16_t>(h + 1))) : 65536.0f;
+        const float tie = (low + high) / 2;
+        for (float f : {low, tie, std::nextafter(tie, -1.0f), std::nextafter(tie, 1e9f)})
+            close.insert(close.end(), {f, -f});
+    }
+    constexpr float kMax = std::numeric_limits<float>::max(), kMin = std::numeric_limits<float>::denorm_min();
+    close.insert(close.end(), {kMax, -kMax, kMin, -kMin, 1e-30f, -1e-30f});
+    std::vector<std::uint16_t> rounded(close.size());
+    GetParam()->to_half(close.data(), rounded.data(), close.size());
+    for (std::size_t i = 0; i < close.size(); ++i)
+        ASSERT_EQ(rounded[i], reference::nearest_half(close[i])) << std::hexfloat << close[i];
 }
 
 INSTANTIATE_TEST_SUITE_P(Sets, Kernels, testing::ValuesIn(npu::supported_kernels()),

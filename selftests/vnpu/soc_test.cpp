@@ -1,10 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// What differs from chip to chip: windows, task numbers, fetch units, counters, page tables, layouts, initial writes.
-#include <gtest/gtest.h>
-
-#include "job.hpp"
-#include "layout.hpp"
+// What differs from chip to chip: windows, task numbers, fetch units, page tables, initial writes.
+#include "chip_test.hpp"
 
 namespace {
 
@@ -12,18 +9,7 @@ using board::Board;
 using board::Chip;
 using board::Job;
 
-class Soc : public testing::TestWithParam<Chip> {
-  protected:
-    void SetUp() override { board::set_default_chip(GetParam()); }
-    void TearDown() override { board::set_default_chip(board::chip("rk3588")); }
-    unsigned cores() const { return static_cast<unsigned>(GetParam().cores.size()); }
-    unsigned max_tasks() const { return (1u << GetParam().task_bits) - 1; }
-    // Tests that are about one chip, or some.
-    static const Chip& use(const char* name) {
-        board::set_default_chip(board::chip(name));
-        return board::chip(name);
-    }
-};
+using Soc = board::ChipTest;
 
 TEST_P(Soc, is_described) {
     const Chip& chip = GetParam();
@@ -148,179 +134,7 @@ TEST_P(Soc, resets_are_per_core) {
     EXPECT_EQ(board.texts(), "");
 }
 
-// A convolution with its own transfers counted by hand.
-class Counters : public Soc {
-  protected:
-    void prepare(Board& board) {
-        conv.w = 7, conv.h = 5, conv.c = 32, conv.kernels = 48, conv.kw = 3, conv.kh = 2;
-        conv.ow = 5, conv.oh = 4;
-        conv.features = 0x600000, conv.weights = 0x610000, conv.result = 0x700000;
-        entries = board::list(conv.registers(), 0xd);
-        board.store(kList, entries);
-    }
-    void run(Board& board, unsigned core) {
-        board.start(core, kList, board::amount(entries.size()), 1);
-        board.run();
-        ASSERT_TRUE(board.line(core)) << board.texts();
-        board.acknowledge(core);
-    }
-    // In units of the counters: 64-bit entries times the fetch unit.
-    std::uint32_t units(std::uint64_t bytes) const {
-        return static_cast<std::uint32_t>(bytes / (8 * GetParam().fetch_unit));
-    }
-    static constexpr std::uint32_t kList = 0x100000;
-    static constexpr std::uint64_t kFeatures = 7 * 5 * 32, kWeights = 3 * 2 * 32 * 48, kResult = 5 * 4 * 48 * 4;
-    // What top and core count together; a chip without core counters has 0 at the offset 0 of its VERSION.
-    struct Sum {
-        std::uint32_t written, read, weights;
-    };
-    Sum sum(Board& board, unsigned core) const {
-        const Chip& c = GetParam();
-        Sum s{board.read(core, c.top.written), board.read(core, c.top.read), board.read(core, c.top.weights)};
-        if (c.core.clear) {
-            s.written += board.read(core, c.core.written);
-            s.read += board.read(core, c.core.read);
-            s.weights += board.read(core, c.core.weights);
-        }
-        return s;
-    }
-    void clear(Board& board, unsigned core) const {
-        board.clear_counters(core, GetParam().top.clear);
-        if (GetParam().core.clear)
-            board.clear_counters(core, GetParam().core.clear);
-    }
-    void expect(Board& board, unsigned core, unsigned runs) const {
-        const Sum s = sum(board, core);
-        EXPECT_EQ(s.written, runs * units(kResult));
-        EXPECT_EQ(s.read, runs * units(kFeatures));
-        EXPECT_EQ(s.weights, runs * units(kWeights));
-    }
-
-    board::Conv conv;
-    std::vector<std::uint64_t> entries;
-};
-
-TEST_P(Counters, count_what_the_shape_says_until_they_are_cleared) {
-    if (!GetParam().top.clear) {
-        Board board; // no such registers: what lies there never counts
-        prepare(board);
-        run(board, 0);
-        for (std::uint32_t offset : {0x8034u, 0x8038u, 0x803cu, 0x2234u, 0x2238u, 0x223cu})
-            EXPECT_EQ(board.read(0, offset), 0u);
-        return;
-    }
-    for (unsigned core = 0; core < cores(); ++core) {
-        Board board;
-        prepare(board);
-        expect(board, core, 0);
-        for (unsigned runs = 1; runs <= 3; ++runs) {
-            run(board, core);
-            expect(board, core, runs);
-        }
-        for (unsigned other = 0; other < cores(); ++other)
-            if (other != core)
-                expect(board, other, 0);
-        clear(board, core);
-        expect(board, core, 0);
-        run(board, core);
-        expect(board, core, 1);
-        board.pulse_reset(core);
-        board.state_init();
-        expect(board, core, 0);
-        EXPECT_EQ(board.texts(), "");
-    }
-}
-
-TEST_P(Counters, stay_at_0_between_the_two_writes_that_clear) {
-    const Chip& chip = GetParam();
-    if (!chip.top.clear)
-        return;
-    Board board;
-    prepare(board);
-    run(board, 0);
-    for (std::uint32_t at : {chip.top.clear, chip.core.clear}) {
-        if (!at)
-            continue;
-        board.write(0, board::kBase, 1);
-        board.write(0, at, 0x80000101);
-    }
-    expect(board, 0, 0);
-    run(board, 0);
-    expect(board, 0, 0);
-}
-
-TEST_P(Counters, a_task_that_faulted_counts_once) {
-    const Chip& chip = GetParam();
-    if (!chip.top.clear || chip.mmu_version == 0)
-        return;
-    constexpr std::uint64_t kTable = 0x40000000;
-    Board board;
-    prepare(board);
-    for (std::uint32_t iova : {kList, conv.features, conv.weights, conv.weights + 0x1000, conv.weights + 0x2000})
-        board.map(kTable, iova, iova, 2);
-    ASSERT_TRUE(board.enable_mmu(0, kTable));
-    board.start(0, kList, board::amount(entries.size()), 1);
-    board.run();
-    EXPECT_EQ(board.control_read(0x420), 1u); // the result is not mapped: all else was read
-    expect(board, 0, 0);
-    board.map(kTable, conv.result, conv.result, 6);
-    board.mmu_write(0, board::kMmuCommand, board::kZapCache);
-    board.mmu_write(0, board::kMmuCommand, board::kFaultDone);
-    board.run();
-    EXPECT_NE(board.read(0, board::kIntStatus), 0u);
-    expect(board, 0, 1);
-    EXPECT_EQ(board.texts(), "");
-}
-
-TEST_P(Counters, are_cleared_in_slave_mode_where_the_chip_needs_it) {
-    const Chip& chip = GetParam();
-    if (!chip.slave_mode_to_clear)
-        return;
-    Board board;
-    prepare(board);
-    run(board, 0);
-    board.write(0, chip.top.clear, 0x80000101);
-    board.write(0, chip.top.clear, 0x101);
-    expect(board, 0, 1);
-    EXPECT_EQ(board.count(VNPU_MISUSE), 2u);
-    EXPECT_NE(board.texts().find("outside slave mode"), std::string::npos);
-}
-
-TEST_P(Counters, can_be_cleared_while_a_chain_runs) {
-    if (!GetParam().top.clear)
-        return;
-    Board board;
-    const Job job(3);
-    job.store(board);
-    job.start(board, 0);
-    board.advance(board.wake()); // the first has ended
-    clear(board, 0);
-    board.run();
-    for (std::uint32_t t = 0; t < 3; ++t)
-        EXPECT_TRUE(job.done(board, t)) << t;
-    const Sum s = sum(board, 0); // two tasks: 32 channels read, 32 kernels of them, 32 int32 written
-    EXPECT_EQ(s.read, units(2 * 32));
-    EXPECT_EQ(s.weights, units(2 * 32 * 32));
-    EXPECT_EQ(s.written, units(2 * 32 * 4));
-    EXPECT_EQ(board.texts(), "");
-}
-
-TEST_P(Counters, top_counts_what_cna_reads_and_core_the_rest) {
-    const Chip& chip = GetParam();
-    if (!chip.core.clear)
-        return;
-    Board board;
-    prepare(board);
-    run(board, 0);
-    EXPECT_EQ(board.read(0, chip.top.read), units(kFeatures));
-    EXPECT_EQ(board.read(0, chip.top.weights), units(kWeights));
-    EXPECT_EQ(board.read(0, chip.top.written), 0u);
-    EXPECT_EQ(board.read(0, chip.core.read), 0u);
-    EXPECT_EQ(board.read(0, chip.core.weights), 0u);
-    EXPECT_EQ(board.read(0, chip.core.written), units(kResult));
-}
-
-class SocMmu : public Soc {};
+class SocMmu : public board::ChipTest {};
 
 TEST_P(SocMmu, translates_in_its_format) {
     const Chip& chip = GetParam();
@@ -393,156 +207,6 @@ TEST_P(SocMmu, auto_gating_erratum_is_noted) {
     }
 }
 
-// The vendor's native layouts of C[M,N] = A[M,K] * B[K,N], for one chip and type.
-struct Native {
-    unsigned c2, sn, sk, k, n;
-};
-
-std::size_t native_a(const Native& l, unsigned rows, unsigned m, unsigned k) {
-    return (std::size_t{k / l.c2} * rows + m) * l.c2 + k % l.c2;
-}
-std::size_t native_b(const Native& l, unsigned k, unsigned n) {
-    return ((std::size_t{n / l.sn} * (l.k / l.sk) + k / l.sk) * l.sn + n % l.sn) * l.sk + k % l.sk;
-}
-std::size_t native_c(unsigned rows, unsigned m, unsigned n) {
-    return (std::size_t{n / 4} * rows + m) * 4 + n % 4;
-}
-
-board::Conv matmul(unsigned rows, const Native& l, bool fp16) {
-    board::Conv conv;
-    conv.fp16 = fp16;
-    conv.h = conv.oh = rows;
-    conv.c = l.k;
-    conv.kernels = l.n;
-    conv.output = fp16 ? board::Conv::Output::Fp32 : board::Conv::Output::Int32;
-    conv.features = 0x600000, conv.weights = 0x640000, conv.result = 0x700000;
-    return conv;
-}
-
-void run_one(Board& board, const board::Conv& conv) {
-    const auto entries = board::list(conv.registers(), 0xd);
-    board.store(0x100000, entries);
-    board.start(0, 0x100000, board::amount(entries.size()), 1);
-    board.run();
-    ASSERT_TRUE(board.line(0)) << board.texts();
-    ASSERT_EQ(board.texts(), "");
-}
-
-TEST_P(Soc, int8_matmul_in_native_layout) {
-    const Chip& chip = GetParam();
-    const bool small = std::string(chip.name) == "rk3568";
-    constexpr unsigned kRows = 5;
-    const Native l{small ? 8u : 16u, chip.kernel_group, 32, 96, 2 * chip.kernel_group};
-    std::vector<std::int8_t> a(kRows * l.k), b(std::size_t{l.k} * l.n);
-    const auto at_a = [](unsigned m, unsigned k) { return static_cast<int>((m * 37 + k * 11) % 256) - 128; };
-    const auto at_b = [](unsigned k, unsigned n) { return static_cast<int>((k * 53 + n * 29 + 7) % 256) - 128; };
-    for (unsigned k = 0; k < l.k; ++k) {
-        for (unsigned m = 0; m < kRows; ++m)
-            a[native_a(l, kRows, m, k)] = static_cast<std::int8_t>(at_a(m, k));
-        for (unsigned n = 0; n < l.n; ++n)
-            b[native_b(l, k, n)] = static_cast<std::int8_t>(at_b(k, n));
-    }
-    Board board;
-    const board::Conv conv = matmul(kRows, l, false);
-    board.store(conv.features, a);
-    board.store(conv.weights, b);
-    run_one(board, conv);
-    const auto c = board.load<std::int32_t>(conv.result, std::size_t{kRows} * l.n);
-    for (unsigned m = 0; m < kRows; ++m)
-        for (unsigned n = 0; n < l.n; ++n) {
-            int sum = 0;
-            for (unsigned k = 0; k < l.k; ++k)
-                sum += at_a(m, k) * at_b(k, n);
-            ASSERT_EQ(c[native_c(kRows, m, n)], sum) << m << ' ' << n;
-        }
-}
-
-TEST_P(Soc, fp16_matmul_in_native_layout) {
-    const Chip& chip = GetParam();
-    if (std::string(chip.name) == "rv1106") // its layout is not known
-        return;
-    const bool small = std::string(chip.name) == "rk3568";
-    constexpr unsigned kRows = 3;
-    const Native l{small ? 4u : 8u, chip.kernel_group / 2, small ? 16u : 32u, 64, 3 * chip.kernel_group / 2};
-    // Whole numbers from -8 to 7 as halves, so that sums are exact in any order.
-    const auto half = [](int v) {
-        if (v == 0)
-            return std::uint16_t{0};
-        const unsigned magnitude = static_cast<unsigned>(v < 0 ? -v : v);
-        unsigned exponent = 0;
-        while (magnitude >> (exponent + 1))
-            ++exponent;
-        const unsigned mantissa = (magnitude << (10 - exponent)) & 0x3ff;
-        return static_cast<std::uint16_t>((v < 0 ? 0x8000u : 0u) | (exponent + 15) << 10 | mantissa);
-    };
-    const auto at_a = [](unsigned m, unsigned k) { return static_cast<int>((m * 5 + k * 3) % 16) - 8; };
-    const auto at_b = [](unsigned k, unsigned n) { return static_cast<int>((k * 7 + n * 11) % 16) - 8; };
-    std::vector<std::uint16_t> a(kRows * l.k), b(std::size_t{l.k} * l.n);
-    for (unsigned k = 0; k < l.k; ++k) {
-        for (unsigned m = 0; m < kRows; ++m)
-            a[native_a(l, kRows, m, k)] = half(at_a(m, k));
-        for (unsigned n = 0; n < l.n; ++n)
-            b[native_b(l, k, n)] = half(at_b(k, n));
-    }
-    Board board;
-    const board::Conv conv = matmul(kRows, l, true);
-    board.store(conv.features, a);
-    board.store(conv.weights, b);
-    run_one(board, conv);
-    const auto c = board.load<float>(conv.result, std::size_t{kRows} * l.n);
-    for (unsigned m = 0; m < kRows; ++m)
-        for (unsigned n = 0; n < l.n; ++n) {
-            int sum = 0;
-            for (unsigned k = 0; k < l.k; ++k)
-                sum += at_a(m, k) * at_b(k, n);
-            ASSERT_EQ(c[native_c(kRows, m, n)], static_cast<float>(sum)) << m << ' ' << n;
-        }
-}
-
-// Runs `conv` changed by `registers`; the refusal, or "" when it ran.
-std::string refusal(const std::map<std::uint16_t, std::uint32_t>& registers, std::uint32_t enable = 0xd) {
-    Board board;
-    const auto entries = board::list(registers, enable);
-    board.store(0x100000, entries);
-    board.start(0, 0x100000, board::amount(entries.size()), 1);
-    board.run();
-    if (board.count(VNPU_REFUSED) == 0)
-        return "";
-    EXPECT_EQ(board.read(0, board::kIntRaw), 0xc0000000u); // the signature of rejected lists
-    EXPECT_FALSE(board.line(0));
-    return board.texts();
-}
-
-TEST_P(Soc, unknown_layouts_are_refused_never_guessed) {
-    const std::string name = GetParam().name;
-    const Native l{16, 32, 32, 64, 64};
-    board::Conv conv = matmul(4, l, false);
-    EXPECT_EQ(refusal(conv.registers()), "");
-
-    conv.output = board::Conv::Output::Int8;
-    EXPECT_EQ(refusal(conv.registers()) != "", name == "rk3568");
-
-    conv.depthwise = true;
-    conv.kernels = conv.c;
-    conv.output = board::Conv::Output::Int32;
-    EXPECT_EQ(refusal(conv.registers()) != "", !GetParam().like_rk3588);
-
-    board::Conv half = matmul(4, l, true);
-    EXPECT_EQ(refusal(half.registers()) != "", name == "rv1106");
-
-    auto bs = matmul(4, l, false).registers();
-    bs[0x4040] = 0x12; // BS on: ReLU alone
-    EXPECT_EQ(refusal(bs) != "", name == "rv1106");
-}
-
-TEST_P(Soc, registers_that_only_rv1106_has) {
-    if (std::string(GetParam().name) != "rv1106")
-        return;
-    auto registers = matmul(4, {16, 16, 32, 64, 64}, false).registers();
-    registers[0x1048] = 1;
-    EXPECT_NE(refusal(registers).find("0x1048"), std::string::npos);
-}
-
 TEST(SocRk3576, starts_need_the_initial_writes) {
     board::set_default_chip(board::chip("rk3576"));
     {
@@ -566,9 +230,11 @@ TEST(SocRk3576, starts_need_the_initial_writes) {
         board.pulse_reset(0);
         EXPECT_EQ(start(0), 1u);
         EXPECT_EQ(start(1), 1u);
-        // Out of order, then right.
+        // All six, but with group 1 selected too early, so that group 0 gets nothing.
         board.write(0, board::kBase, 1);
         board.write(0, board::kCnaPointer, 0);
+        board.write(0, board::kCnaPointer, 1);
+        board.write(0, 0x1024, 0x80000000);
         board.write(0, board::kCnaPointer, 1);
         board.write(0, 0x1024, 0x80000000);
         board.write(0, board::kCnaPointer, 0x1e);
@@ -599,12 +265,7 @@ TEST(SocRk3568, priority_registers_keep_what_is_written) {
     EXPECT_EQ(board.api().mmio_read(board.npu(), kPriority), 0u);
 }
 
-std::string name_of(const testing::TestParamInfo<Chip>& info) {
-    return info.param.name;
-}
-const std::vector<Chip> kChips(board::chips().begin(), board::chips().end());
-INSTANTIATE_TEST_SUITE_P(Chips, Soc, testing::ValuesIn(kChips), name_of);
-INSTANTIATE_TEST_SUITE_P(Chips, Counters, testing::ValuesIn(kChips), name_of);
-INSTANTIATE_TEST_SUITE_P(Chips, SocMmu, testing::ValuesIn(kChips), name_of);
+INSTANTIATE_TEST_SUITE_P(Chips, Soc, testing::ValuesIn(board::chips()), board::name_of);
+INSTANTIATE_TEST_SUITE_P(Chips, SocMmu, testing::ValuesIn(board::chips()), board::name_of);
 
 } // namespace
