@@ -317,7 +317,8 @@ TEST_F_TIMEOUT(cycles, alive_at_once, 300)
 	close(fd);
 	closed = npu_now_ms() - start;
 	print_rate("buffers closed", count, start);
-	EXPECT_GT(made + 100, closed);
+	/* Kernels that check themselves do so most of all when something is freed. */
+	EXPECT_GT((npu_kernel_is_slow() ? 3 : 1) * made + 100, closed);
 
 	after = npu_state(self->fd);
 	EXPECT_TRUE(npu_state_equal(&before, &after));
