@@ -88,14 +88,24 @@ struct FeatureMap {
 template <class T>
 DmaResult load_features(Dma& dma, const ConvPlan& plan, FeatureMap<T>& map);
 
-// Weights as [kernel][tap][channel], or [tap][channel] for depthwise.
+// Weights of a kernel are [tap][channel] in rows of `pitch` elements, zeros behind them; the rows of `lanes` kernels
+// are interleaved element by element. Kernels that are missing in the last set of lanes are zeros.
+struct WeightLayout {
+    std::size_t pitch, lanes;
+    std::size_t size(std::size_t kernels) const { return (kernels + lanes - 1) / lanes * lanes * pitch; }
+    // Place of element 0 of a kernel; the next ones follow `lanes` apart.
+    std::size_t start(std::size_t kernel) const { return kernel / lanes * lanes * pitch + kernel % lanes; }
+};
+
+// Depthwise has a single kernel.
 template <class T>
-DmaResult load_weights(Dma& dma, const ConvPlan& plan, std::vector<T>& weights, Checks& checks);
+DmaResult load_weights(Dma& dma, const ConvPlan& plan, const WeightLayout& layout, std::vector<T>& weights,
+                       Checks& checks);
 
 // Windows of output pixels [first, first + count) as rows of [tap][channel], each `pitch` elements long; what lies
 // behind the window in a row is left alone.
-template <class T>
+template <class T, class Element>
 void gather_windows(const ConvPlan& plan, const FeatureMap<T>& map, std::uint64_t first, std::uint64_t count,
-                    std::uint64_t pitch, T* rows);
+                    std::uint64_t pitch, Element* rows);
 
 } // namespace npu

@@ -6,6 +6,7 @@
 #include <type_traits>
 
 #include "cna.hpp"
+#include "kernels.hpp"
 
 namespace npu {
 namespace {
@@ -37,8 +38,7 @@ void widen(Precision precision, const std::uint8_t* from, std::size_t count, flo
         for (std::size_t i = 0; i < count; ++i)
             to[i] = bf16_to_float(get16(from + 2 * i));
     else
-        for (std::size_t i = 0; i < count; ++i)
-            to[i] = half_to_float(get16(from + 2 * i));
+        kernels().from_half(from, to, count);
 }
 
 // The input converter as a table for each lane.
@@ -124,17 +124,19 @@ DmaResult load_planar(Dma& dma, const ConvPlan& plan, FeatureMap<T>& map) {
 
     const Converter convert(plan);
     map.data.resize(w * h * plan.channels);
+    std::vector<T> row(w * c2);
     for (std::size_t s = 0; s < surfaces; ++s)
-        for (std::size_t y = 0; y < h; ++y)
-            for (std::size_t x = 0; x < w; ++x) {
-                const std::uint8_t* atom = raw.data() + (s * surface_step + y * row_step + x) * atom_bytes;
-                T* to = map.data.data() + (y * w + x) * plan.channels + s * c2;
-                if (std::is_same_v<T, std::int16_t> && plan.cvt_on)
-                    for (unsigned c = 0; c < c2; ++c)
-                        to[c] = convert(c, atom[c]);
-                else
-                    widen(plan.precision, atom, c2, to);
-            }
+        for (std::size_t y = 0; y < h; ++y) {
+            const std::uint8_t* from = raw.data() + (s * surface_step + y * row_step) * atom_bytes;
+            if (std::is_same_v<T, std::int16_t> && plan.cvt_on)
+                for (std::size_t i = 0; i < row.size(); ++i)
+                    row[i] = convert(i % 4, from[i]);
+            else
+                widen(plan.precision, from, row.size(), row.data());
+            T* to = map.data.data() + y * w * plan.channels + s * c2;
+            for (std::size_t x = 0; x < w; ++x)
+                std::memcpy(to + x * plan.channels, row.data() + x * c2, c2 * sizeof(T));
+        }
     return DmaResult::Ok;
 }
 
@@ -174,7 +176,8 @@ DmaResult load_features(Dma& dma, const ConvPlan& plan, FeatureMap<T>& map) {
 }
 
 template <class T>
-DmaResult load_weights(Dma& dma, const ConvPlan& plan, std::vector<T>& weights, Checks& checks) {
+DmaResult load_weights(Dma& dma, const ConvPlan& plan, const WeightLayout& layout, std::vector<T>& weights,
+                       Checks& checks) {
     const std::size_t channels = plan.channels, taps = plan.taps();
     std::vector<std::uint8_t> raw(plan.weight_bytes());
     const DmaResult result = plan.compressed.on ? load_compressed_weights(dma, plan, raw, checks)
@@ -183,7 +186,8 @@ DmaResult load_weights(Dma& dma, const ConvPlan& plan, std::vector<T>& weights, 
         return result;
 
     const std::size_t kernel_group = plan.kernel_group(), channel_group = plan.channel_group();
-    weights.resize(plan.kernels * taps * channels);
+    weights.resize(layout.size(plan.kernels));
+    std::vector<T> run_of_channels(std::min(channel_group, channels));
     const std::uint8_t* from = raw.data();
     for (std::size_t k0 = 0; k0 < plan.kernels; k0 += kernel_group)
         for (std::size_t c0 = 0; c0 < channels; c0 += channel_group) {
@@ -191,36 +195,42 @@ DmaResult load_weights(Dma& dma, const ConvPlan& plan, std::vector<T>& weights, 
             const std::size_t run = std::min(channel_group, channels - c0);
             for (std::size_t tap = 0; tap < taps; ++tap)
                 for (std::size_t k = k0; k < k1; ++k) {
-                    widen(plan.precision, from, run, weights.data() + (k * taps + tap) * channels + c0);
+                    T* to = weights.data() + layout.start(k) + (tap * channels + c0) * layout.lanes;
+                    if (layout.lanes == 1) {
+                        widen(plan.precision, from, run, to);
+                    } else {
+                        widen(plan.precision, from, run, run_of_channels.data());
+                        for (std::size_t i = 0; i < run; ++i)
+                            to[i * layout.lanes] = run_of_channels[i];
+                    }
                     from += stored_bytes(plan.precision, run);
                 }
         }
     return DmaResult::Ok;
 }
 
-template <class T>
+template <class T, class Element>
 void gather_windows(const ConvPlan& plan, const FeatureMap<T>& map, std::uint64_t first, std::uint64_t count,
-                    std::uint64_t pitch, T* rows) {
+                    std::uint64_t pitch, Element* rows) {
     const std::size_t channels = plan.channels;
     for (std::uint64_t p = first; p < first + count; ++p, rows += pitch) {
         const std::int64_t y0 = static_cast<std::int64_t>(p / plan.out_w * plan.stride_y) - plan.pad_top;
         const std::int64_t x0 = static_cast<std::int64_t>(p % plan.out_w * plan.stride_x) - plan.pad_left;
-        T* to = rows;
+        Element* to = rows;
         for (std::uint32_t ky = 0; ky < plan.kernel_h; ++ky) {
             const std::int64_t y = y0 + std::int64_t{ky} * plan.dilation_y;
             const bool row_inside = y >= 0 && y < plan.height;
             const T* row = map.data.data() + (row_inside ? y : 0) * plan.width * channels;
             if (row_inside && plan.dilation_x == 1 && x0 >= 0 && x0 + plan.kernel_w <= plan.width) {
-                std::memcpy(to, row + static_cast<std::size_t>(x0) * channels, plan.kernel_w * channels * sizeof(T));
-                to += plan.kernel_w * channels;
+                to = std::copy_n(row + static_cast<std::size_t>(x0) * channels, plan.kernel_w * channels, to);
                 continue;
             }
-            for (std::uint32_t kx = 0; kx < plan.kernel_w; ++kx, to += channels) {
+            for (std::uint32_t kx = 0; kx < plan.kernel_w; ++kx) {
                 const std::int64_t x = x0 + std::int64_t{kx} * plan.dilation_x;
                 if (row_inside && x >= 0 && x < plan.width)
-                    std::memcpy(to, row + static_cast<std::size_t>(x) * channels, channels * sizeof(T));
+                    to = std::copy_n(row + static_cast<std::size_t>(x) * channels, channels, to);
                 else
-                    std::fill_n(to, channels, map.pad);
+                    to = std::fill_n(to, channels, map.pad);
             }
         }
     }
@@ -228,11 +238,11 @@ void gather_windows(const ConvPlan& plan, const FeatureMap<T>& map, std::uint64_
 
 template DmaResult load_features(Dma&, const ConvPlan&, FeatureMap<std::int16_t>&);
 template DmaResult load_features(Dma&, const ConvPlan&, FeatureMap<float>&);
-template DmaResult load_weights(Dma&, const ConvPlan&, std::vector<std::int16_t>&, Checks&);
-template DmaResult load_weights(Dma&, const ConvPlan&, std::vector<float>&, Checks&);
+template DmaResult load_weights(Dma&, const ConvPlan&, const WeightLayout&, std::vector<std::int16_t>&, Checks&);
+template DmaResult load_weights(Dma&, const ConvPlan&, const WeightLayout&, std::vector<float>&, Checks&);
 template void gather_windows(const ConvPlan&, const FeatureMap<std::int16_t>&, std::uint64_t, std::uint64_t,
                              std::uint64_t, std::int16_t*);
 template void gather_windows(const ConvPlan&, const FeatureMap<float>&, std::uint64_t, std::uint64_t, std::uint64_t,
-                             float*);
+                             double*);
 
 } // namespace npu

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 #include <type_traits>
 #include <vector>
 
@@ -11,44 +12,51 @@ namespace npu {
 
 /*
  * The MAC array and accumulator (block CORE). T is the type of features and weights: int16_t with exact 64-bit sums,
- * or float with sums in double.
+ * or float with sums in double. Several threads may use an array at once, each with buffers of its own.
  */
 template <class T>
 class MacArray {
   public:
     using Sum = std::conditional_t<std::is_integral_v<T>, std::int64_t, double>;
+    using Window = std::conditional_t<std::is_integral_v<T>, T, double>; // element of a window
+
+    // What a run needs and leaves.
+    struct Buffers {
+        std::vector<Window> windows;
+        std::vector<Sum> sums, feature_sums;
+    };
+
+    // The layout in which the constructor takes the weights.
+    static WeightLayout weight_layout(const ConvPlan& plan);
 
     // feature_sums: also sum the features of each window.
-    MacArray(const ConvPlan& plan, FeatureMap<T> map, const std::vector<T>& weights, bool feature_sums);
+    MacArray(const ConvPlan& plan, FeatureMap<T> map, std::vector<T> weights, bool feature_sums);
 
     // Output channels that have weights.
     std::size_t channels() const { return channels_; }
     // Output pixels that run() takes at most.
     std::size_t block() const { return block_; }
 
-    void run(std::uint64_t first, std::size_t count);
-    // Of pixel i of the last run(): sums of all channels, and the feature sum that belongs to channel c.
-    const Sum* sums(std::size_t i) const { return sums_.data() + i * pitch_; }
-    Sum feature_sum(std::size_t i, std::size_t c) const {
-        return plan_.depthwise ? feature_sums_[i * channels_ + c] : sums_[i * pitch_ + channels_];
+    Buffers buffers() const;
+    void run(std::uint64_t first, std::size_t count, Buffers& buffers) const;
+    // Of pixel i of the run: sums of all channels, and the feature sum that belongs to channel c.
+    Sum* sums(Buffers& buffers, std::size_t i) const { return buffers.sums.data() + i * pitch_; }
+    Sum feature_sum(const Buffers& buffers, std::size_t i, std::size_t c) const {
+        return plan_.depthwise ? buffers.feature_sums[i * channels_ + c] : buffers.sums[i * pitch_ + channels_];
     }
 
   private:
-    void pack(const std::vector<T>& weights);
-
     const ConvPlan& plan_;
     FeatureMap<T> map_;
     bool feature_sums_on_;
     std::size_t channels_, block_;
     std::size_t kernels_;           // rows of weights, with the kernel of ones that makes the feature sums
     std::size_t depth_;             // elements of a window, rounded up to the step of the inner loops
-    std::size_t pitch_;             // of sums_
+    std::size_t pitch_;             // of sums
     std::vector<T> weights_, ones_; // ones_: depthwise feature sums
-    std::vector<T> windows_;
-    std::vector<Sum> sums_, feature_sums_;
 };
 
-// The accumulator's way out: add the CPEND term, shift, saturate. Integer formats only.
-std::int32_t accumulate(const ConvPlan& plan, std::int64_t sum, std::int64_t cpend);
+// The accumulator's way out: shift, saturate. Integer formats only.
+void accumulate(const ConvPlan& plan, std::span<const std::int64_t> sums, std::int32_t* v);
 
 } // namespace npu

@@ -6,40 +6,73 @@
 #include <algorithm>
 #include <cmath>
 #include <cstring>
+#include <limits>
+#include <type_traits>
+
+#include "kernels.hpp"
 
 namespace npu {
 namespace {
 
-std::int32_t run_stage(const DpuStage& s, const Operands& operands, std::size_t c, std::int32_t v) {
-    if (s.alu != DpuStage::Alu::None) {
-        const auto operand = static_cast<std::int32_t>(s.alu_per_channel ? operands.alu[c] : s.alu_operand);
-        const std::int64_t wide = s.alu == DpuStage::Alu::Add ? std::int64_t{v} + operand : std::int64_t{v} - operand;
-        v = saturate<std::int32_t>(wide);
+// v * m / 2^shift for each number; `scales` has an m for each, or is null.
+void multiply(std::int16_t scale, const std::uint16_t* scales, unsigned shift, std::int32_t* v, std::size_t n) {
+    constexpr std::int32_t kLow = std::numeric_limits<std::int32_t>::min(),
+                           kHigh = std::numeric_limits<std::int32_t>::max();
+    if (shift <= 48)
+        return kernels().scale({scale, 0, shift, false, kLow, kHigh}, scales, v, n);
+    for (std::size_t c = 0; c < n; ++c) {
+        const auto m = scales ? static_cast<std::int16_t>(scales[c]) : scale;
+        v[c] = saturate<std::int32_t>(multiply_shift(v[c], m, shift, Ties::Even));
     }
-    if (s.mul && !(s.prelu && v >= 0)) {
-        const auto m = static_cast<std::int16_t>(s.mul_per_channel ? operands.mul[c] : s.mul_operand);
-        const unsigned shift = v < 0 ? s.shift_negative : s.shift;
-        v = saturate<std::int32_t>(multiply_shift(v, m, shift, Ties::Even));
-    }
-    if (s.relu)
-        v = std::max(v, 0);
-    if (s.relux)
-        v = std::min(v, static_cast<std::int32_t>(s.relux_bound));
-    return v;
 }
 
-float run_stage(const DpuStage& s, const Operands& operands, std::size_t c, float v) {
+void run_stage(const DpuStage& s, const Operands& operands, std::int32_t* v, std::size_t n) {
     if (s.alu != DpuStage::Alu::None) {
-        const float operand = std::bit_cast<float>(s.alu_per_channel ? operands.alu[c] : s.alu_operand);
-        v = s.alu == DpuStage::Alu::Add ? v + operand : v - operand;
+        const std::int64_t sign = s.alu == DpuStage::Alu::Add ? 1 : -1;
+        const std::uint32_t* each = s.alu_per_channel ? operands.alu.data() : nullptr;
+        for (std::size_t c = 0; c < n; ++c)
+            v[c] = saturate<std::int32_t>(v[c] + sign * static_cast<std::int32_t>(each ? each[c] : s.alu_operand));
     }
-    if (s.mul && !(s.prelu && v >= 0))
-        v *= half_to_float(s.mul_per_channel ? operands.mul[c] : s.mul_operand);
+    if (s.mul) {
+        const std::uint16_t* each = s.mul_per_channel ? operands.mul.data() : nullptr;
+        const auto all = static_cast<std::int16_t>(s.mul_operand);
+        if (!s.prelu) {
+            multiply(all, each, s.shift, v, n);
+        } else {
+            for (std::size_t c = 0; c < n; ++c)
+                if (v[c] < 0)
+                    v[c] = saturate<std::int32_t>(multiply_shift(v[c], each ? static_cast<std::int16_t>(each[c]) : all,
+                                                                 s.shift_negative, Ties::Even));
+        }
+    }
     if (s.relu)
-        v = std::max(v, 0.0f);
+        for (std::size_t c = 0; c < n; ++c)
+            v[c] = std::max(v[c], 0);
     if (s.relux)
-        v = std::min(v, std::bit_cast<float>(s.relux_bound));
-    return v;
+        for (std::size_t c = 0; c < n; ++c)
+            v[c] = std::min(v[c], static_cast<std::int32_t>(s.relux_bound));
+}
+
+void run_stage(const DpuStage& s, const Operands& operands, float* v, std::size_t n) {
+    if (s.alu != DpuStage::Alu::None) {
+        const std::uint32_t* each = s.alu_per_channel ? operands.alu.data() : nullptr;
+        for (std::size_t c = 0; c < n; ++c) {
+            const float operand = std::bit_cast<float>(each ? each[c] : s.alu_operand);
+            v[c] = s.alu == DpuStage::Alu::Add ? v[c] + operand : v[c] - operand;
+        }
+    }
+    if (s.mul) {
+        const std::uint16_t* each = s.mul_per_channel ? operands.mul.data() : nullptr;
+        for (std::size_t c = 0; c < n; ++c)
+            if (!(s.prelu && v[c] >= 0))
+                v[c] *= half_to_float(each ? each[c] : s.mul_operand);
+    }
+    if (s.relu)
+        for (std::size_t c = 0; c < n; ++c)
+            v[c] = std::max(v[c], 0.0f);
+    if (s.relux)
+        for (std::size_t c = 0; c < n; ++c)
+            v[c] = std::min(v[c], std::bit_cast<float>(s.relux_bound));
 }
 
 std::int32_t run_ew(const DpuEw& ew, std::int32_t v, std::int32_t operand) {
@@ -132,96 +165,114 @@ float run_ew(const DpuEw& ew, float v, float e) {
     return v;
 }
 
-std::int64_t convert_out(const DpuPlan& plan, std::int32_t v) {
-    if (plan.cvt_add_first)
-        return multiply_shift(std::int64_t{v} + plan.cvt_offset, plan.cvt_scale, plan.cvt_shift, plan.cvt_ties);
-    if (plan.cvt_shift <= 24) { // everything fits in 64 bits
-        const std::int64_t sum = std::int64_t{v} * plan.cvt_scale + (std::int64_t{plan.cvt_offset} << plan.cvt_shift);
-        return shift_round(sum, plan.cvt_shift, plan.cvt_ties);
+// The output converter, saturating to [low, high].
+void convert_out(const DpuPlan& plan, std::int32_t low, std::int32_t high, std::int32_t* v, std::size_t n) {
+    const std::int64_t scale = plan.cvt_scale, offset = plan.cvt_offset;
+    const unsigned shift = plan.cvt_shift;
+    const bool fits = plan.cvt_add_first ? shift <= 48 : shift <= 24; // in 64 bits
+    if (fits) {
+        const std::int64_t term = plan.cvt_add_first ? offset * scale : offset << shift;
+        kernels().scale({scale, term, shift, plan.cvt_ties == Ties::Up, low, high}, nullptr, v, n);
+        return;
     }
-    const Int128 sum =
-        static_cast<Int128>(v) * plan.cvt_scale + (static_cast<Int128>(plan.cvt_offset) << plan.cvt_shift);
-    return static_cast<std::int64_t>(shift_round(sum, plan.cvt_shift, plan.cvt_ties));
+    for (std::size_t c = 0; c < n; ++c) {
+        const Int128 term =
+            plan.cvt_add_first ? static_cast<Int128>(offset) * scale : static_cast<Int128>(offset) << shift;
+        const Int128 q = shift_round(static_cast<Int128>(v[c]) * scale + term, shift, plan.cvt_ties);
+        v[c] = static_cast<std::int32_t>(std::clamp<Int128>(q, low, high));
+    }
+}
+
+template <class T>
+void convert_out(const DpuPlan& plan, std::int32_t* v, std::size_t n) {
+    convert_out(plan, std::numeric_limits<T>::min(), std::numeric_limits<T>::max(), v, n);
 }
 
 } // namespace
 
 Dpu::Dpu(const DpuPlan& plan, const RdmaData& data)
-    : plan_(plan), data_(data), out_bytes_(element_bytes(plan.out)), c2_(channels_per_atom(plan.out)),
-      out_(plan.surfaces() * plan.pixels() * kAtom) {
-    // Channels of the last atom that are not real: the low bits of the pad value.
-    for (std::uint64_t pixel = 0; pixel < plan.pixels(); ++pixel)
-        for (std::size_t c = plan.channels; c < std::size_t{plan.surfaces()} * c2_; ++c)
-            store(pixel, c, plan.pad_value);
-}
+    : plan_(plan), data_(data), out_(plan.surfaces() * plan.pixels() * kAtom) {}
 
-void Dpu::store(std::uint64_t pixel, std::size_t channel, std::uint32_t bits) {
-    std::uint8_t* to = out_.data() + (channel / c2_ * plan_.pixels() + pixel) * kAtom + channel % c2_ * out_bytes_;
-    switch (out_bytes_) {
-    case 1:
-        *to = static_cast<std::uint8_t>(bits);
-        break;
-    case 2:
-        std::memcpy(to, &bits, 2);
-        break;
-    default:
-        std::memcpy(to, &bits, 4);
-        break;
+template <class Out, class Convert>
+void Dpu::store(std::uint64_t pixel, Convert&& convert) {
+    constexpr std::size_t kPart = 64, c2 = kAtom / sizeof(Out);
+    const std::size_t n = plan_.channels;
+    std::uint8_t* to = out_.data() + pixel * kAtom;
+    for (std::size_t from = 0; from < n; from += kPart) {
+        Out part[kPart];
+        const std::size_t count = std::min(kPart, n - from), atoms = (count + c2 - 1) / c2;
+        convert(from, part, count);
+        // Channels of the last atom that are not real: the low bits of the pad value.
+        std::fill(part + count, part + atoms * c2, static_cast<Out>(plan_.pad_value));
+        for (std::size_t a = 0; a < atoms; ++a, to += plan_.pixels() * kAtom)
+            std::memcpy(to, part + a * c2, kAtom);
     }
 }
 
 void Dpu::process(std::uint64_t pixel, std::int32_t* v) {
     const std::size_t n = plan_.channels;
     if (plan_.bs.on)
-        for (std::size_t c = 0; c < n; ++c)
-            v[c] = run_stage(plan_.bs, data_.bs, c, v[c]);
+        run_stage(plan_.bs, data_.bs, v, n);
     if (plan_.bn.on)
-        for (std::size_t c = 0; c < n; ++c)
-            v[c] = run_stage(plan_.bn, data_.bn, c, v[c]);
+        run_stage(plan_.bn, data_.bn, v, n);
     if (plan_.ew.on) {
-        const std::int32_t* e = data_.ew.ints.data() + (data_.ew.per_channel ? 0 : pixel * n);
+        const std::int32_t* e =
+            data_.ew.ints.empty() ? nullptr : data_.ew.ints.data() + (data_.ew.per_channel ? 0 : pixel * n);
         const auto constant = static_cast<std::int32_t>(plan_.ew.operand);
         for (std::size_t c = 0; c < n; ++c)
-            v[c] = run_ew(plan_.ew, v[c], data_.ew.ints.empty() ? constant : e[c]);
+            v[c] = run_ew(plan_.ew, v[c], e ? e[c] : constant);
     }
-    for (std::size_t c = 0; c < n; ++c)
-        switch (plan_.out) {
-        case Precision::Int8:
-            store(pixel, c, static_cast<std::uint32_t>(saturate<std::int8_t>(convert_out(plan_, v[c]))));
-            break;
-        case Precision::Int16:
-            store(pixel, c, static_cast<std::uint32_t>(saturate<std::int16_t>(convert_out(plan_, v[c]))));
-            break;
-        default:
-            store(pixel, c, static_cast<std::uint32_t>(v[c]));
-            break;
-        }
+    const auto narrow = [v](std::size_t from, auto* to, std::size_t count) {
+        std::transform(v + from, v + from + count, to,
+                       [](std::int32_t x) { return static_cast<std::remove_pointer_t<decltype(to)>>(x); });
+    };
+    switch (plan_.out) {
+    case Precision::Int8:
+        convert_out<std::int8_t>(plan_, v, n);
+        store<std::int8_t>(pixel, narrow);
+        break;
+    case Precision::Int16:
+        convert_out<std::int16_t>(plan_, v, n);
+        store<std::int16_t>(pixel, narrow);
+        break;
+    default:
+        store<std::int32_t>(pixel, narrow);
+        break;
+    }
 }
 
 void Dpu::process(std::uint64_t pixel, float* v) {
     const std::size_t n = plan_.channels;
-    const float scale = std::ldexp(1.0f, -static_cast<int>(plan_.minus_exp));
-    for (std::size_t c = 0; c < n; ++c) {
-        if (plan_.bs.on)
-            v[c] = run_stage(plan_.bs, data_.bs, c, v[c]);
-        if (plan_.bn.on)
-            v[c] = run_stage(plan_.bn, data_.bn, c, v[c]);
-        if (plan_.ew.on) {
-            const std::size_t at = (data_.ew.per_channel ? 0 : pixel * n) + c;
-            v[c] = run_ew(plan_.ew, v[c],
-                          data_.ew.floats.empty() ? std::bit_cast<float>(plan_.ew.operand) : data_.ew.floats[at]);
-        }
-        v[c] *= scale;
-        // One NaN for all: which one an operation gives differs from host to host.
-        const std::uint32_t bits = std::isnan(v[c]) ? 0x7fc00000u : std::bit_cast<std::uint32_t>(v[c]);
-        store(pixel, c, plan_.out == Precision::Fp16 ? float_to_half(v[c]) : bits);
+    if (plan_.bs.on)
+        run_stage(plan_.bs, data_.bs, v, n);
+    if (plan_.bn.on)
+        run_stage(plan_.bn, data_.bn, v, n);
+    if (plan_.ew.on) {
+        const float* e =
+            data_.ew.floats.empty() ? nullptr : data_.ew.floats.data() + (data_.ew.per_channel ? 0 : pixel * n);
+        const auto constant = std::bit_cast<float>(plan_.ew.operand);
+        for (std::size_t c = 0; c < n; ++c)
+            v[c] = run_ew(plan_.ew, v[c], e ? e[c] : constant);
     }
+    const float scale = std::ldexp(1.0f, -static_cast<int>(plan_.minus_exp));
+    for (std::size_t c = 0; c < n; ++c)
+        v[c] *= scale;
+    if (plan_.out == Precision::Fp16)
+        store<std::uint16_t>(pixel, [v](std::size_t from, std::uint16_t* to, std::size_t count) {
+            kernels().to_half(v + from, to, count);
+        });
+    else // one NaN for all: which one an operation gives differs from host to host
+        store<std::uint32_t>(pixel, [v](std::size_t from, std::uint32_t* to, std::size_t count) {
+            std::transform(v + from, v + from + count, to,
+                           [](float x) { return std::isnan(x) ? 0x7fc00000u : std::bit_cast<std::uint32_t>(x); });
+        });
 }
 
 void Dpu::write(Dma& dma) const {
     const std::uint64_t pixels = plan_.pixels();
     const std::uint32_t surfaces = plan_.surfaces(), e = plan_.surfaces_per_pass;
-    const auto write_atom = [&](std::uint32_t s, std::uint64_t pixel) {
+    // Some pixels of a surface that lie one behind the other.
+    const auto write_run = [&](std::uint32_t s, std::uint64_t pixel, std::uint64_t most) {
         // Units (all surfaces of a pass at one pixel) are numbered in the order pass, row, column, and this number is
         // taken apart by the sizes of the write DMA.
         const std::uint64_t n = s / e * pixels + pixel;
@@ -229,18 +280,21 @@ void Dpu::write(Dma& dma) const {
         const std::uint64_t pass = n / (std::uint64_t{plan_.write_w} * plan_.write_h);
         const std::uint64_t offset = pass * plan_.pass_stride + std::uint64_t{s % e} * plan_.surface_stride +
                                      kAtom * (y * (plan_.write_w + plan_.notch) + x);
-        dma.write(static_cast<std::uint32_t>(plan_.dst + offset), out_.data() + (s * pixels + pixel) * kAtom, kAtom);
+        const std::uint64_t run = std::min({most, pixels - pixel, plan_.write_w - x});
+        dma.write(static_cast<std::uint32_t>(plan_.dst + offset), out_.data() + (s * pixels + pixel) * kAtom,
+                  run * kAtom);
+        return run;
     };
     // Row-major output has the surfaces of a pixel side by side; in this order its runs are long.
     if (plan_.surface_stride == kAtom) {
         for (std::uint64_t pixel = 0; pixel < pixels; ++pixel)
             for (std::uint32_t s = 0; s < surfaces; ++s)
-                write_atom(s, pixel);
+                write_run(s, pixel, 1);
         return;
     }
     for (std::uint32_t s = 0; s < surfaces; ++s)
-        for (std::uint64_t pixel = 0; pixel < pixels; ++pixel)
-            write_atom(s, pixel);
+        for (std::uint64_t pixel = 0; pixel < pixels;)
+            pixel += write_run(s, pixel, pixels);
 }
 
 } // namespace npu

@@ -81,7 +81,7 @@ DpuPlan decode_dpu(const TaskRegisters& registers, const RdmaPlan* rdma, Checks&
 
 /*
  * One run of the pipeline. Numbers go in pixel by pixel, all channels of a pixel at once; what comes out is kept until
- * it is written in one go.
+ * it is written in one go. Several threads may process different pixels at once.
  */
 class Dpu {
   public:
@@ -96,11 +96,12 @@ class Dpu {
     void write(Dma& dma) const;
 
   private:
-    void store(std::uint64_t pixel, std::size_t channel, std::uint32_t bits);
+    // All channels of a pixel, in the type of the output; convert(first, to, count) gives some of them.
+    template <class Out, class Convert>
+    void store(std::uint64_t pixel, Convert&& convert);
 
     const DpuPlan& plan_;
     const RdmaData& data_;
-    unsigned out_bytes_, c2_;
     std::vector<std::uint8_t> out_;
 };
 

@@ -13,18 +13,33 @@ namespace npu {
  * one fixed order.
  */
 struct Kernels {
+    // v = saturate((v * scale + offset) / 2^shift) in 64 bits, rounded to nearest. |v * scale + offset| < 2^62.
+    struct Scaling {
+        std::int64_t scale, offset;
+        unsigned shift; // at most 48
+        bool ties_up;   // else to even
+        std::int32_t low, high;
+    };
+
     // c[m][n] += sum over k of a[m][k] * b[n][k], for numbers of 8-bit range. k is a multiple of kStep.
     void (*gemm_int)(const std::int16_t* a, const std::int16_t* b, std::int64_t* c, std::size_t m, std::size_t n,
                      std::size_t k, std::size_t ldc);
     // The same for numbers of 16-bit range.
     void (*gemm_int16)(const std::int16_t* a, const std::int16_t* b, std::int64_t* c, std::size_t m, std::size_t n,
                        std::size_t k, std::size_t ldc);
-    // c[m][j] += sum over k of a[m][k] * b[k][j] for the kLanes columns j of one panel, in double.
-    void (*gemm_float)(const float* a, const float* b, double* c, std::size_t m, std::size_t k, std::size_t ldc);
-    // c[i] += sum over t of a[t][i] * b[t][i]
+    // c[m][j] += sum over k of a[m][k] * b[k][j] for the kLanes columns j of one panel. Numbers are those of float:
+    // their products are exact in double, so that it doesn't matter whether the host fuses multiplication and addition.
+    void (*gemm_float)(const double* a, const float* b, double* c, std::size_t m, std::size_t k, std::size_t ldc);
+    // c[i] = sum over t of a[t][i] * b[t][i], for numbers of 8-bit range and less than 2^17 taps.
     void (*depthwise_int)(const std::int16_t* a, const std::int16_t* b, std::int64_t* c, std::size_t taps,
                           std::size_t channels);
-    void (*depthwise_float)(const float* a, const float* b, double* c, std::size_t taps, std::size_t channels);
+    // The same for the numbers of gemm_float.
+    void (*depthwise_float)(const double* a, const float* b, double* c, std::size_t taps, std::size_t channels);
+    // `scales`: int16 for each number, in place of the one of `scaling`; null: none.
+    void (*scale)(const Scaling& scaling, const std::uint16_t* scales, std::int32_t* v, std::size_t count);
+    // half_to_float() and float_to_half() of numeric.hpp; halves in memory have any alignment.
+    void (*from_half)(const void* from, float* to, std::size_t count);
+    void (*to_half)(const float* from, std::uint16_t* to, std::size_t count);
     const char* name;
 
     static constexpr std::size_t kStep = 64;

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
 //
-// Compiled once per instruction set, with VNPU_ISA as its name. It must not call inline functions of other headers:
-// the linker would keep one copy of them, perhaps with instructions that the machine doesn't have.
+// Compiled once per instruction set, with VNPU_ISA as its name and VNPU_VECTOR as the bytes of its vectors. It must not
+// call inline functions of other headers: the linker would keep one copy of them, perhaps with instructions that the
+// machine doesn't have.
 #include "kernels.hpp"
 
 #define VNPU_CONCAT(a, b) a##b
@@ -16,21 +17,17 @@ namespace {
 // 32-bit partial sums hold this many products of two 8-bit numbers.
 constexpr std::size_t kIntChunk = 1 << 16;
 
-// Two rows of a times four rows of b.
-void dot_2x4(const std::int16_t* a0, const std::int16_t* a1, const std::int16_t* b0, const std::int16_t* b1,
-             const std::int16_t* b2, const std::int16_t* b3, std::size_t k, std::int32_t* out) {
-    std::int32_t s0 = 0, s1 = 0, s2 = 0, s3 = 0, s4 = 0, s5 = 0, s6 = 0, s7 = 0;
-    for (std::size_t i = 0; i < k; ++i) {
-        s0 += a0[i] * b0[i];
-        s1 += a0[i] * b1[i];
-        s2 += a0[i] * b2[i];
-        s3 += a0[i] * b3[i];
-        s4 += a1[i] * b0[i];
-        s5 += a1[i] * b1[i];
-        s6 += a1[i] * b2[i];
-        s7 += a1[i] * b3[i];
-    }
-    out[0] = s0, out[1] = s1, out[2] = s2, out[3] = s3, out[4] = s4, out[5] = s5, out[6] = s6, out[7] = s7;
+// Some rows of a times four rows of b.
+template <std::size_t kRows>
+void dot(const std::int16_t* const* a, const std::int16_t* const* b, std::size_t k, std::int32_t (*out)[4]) {
+    std::int32_t sum[kRows][4] = {};
+    for (std::size_t i = 0; i < k; ++i)
+        for (std::size_t r = 0; r < kRows; ++r)
+            for (std::size_t q = 0; q < 4; ++q)
+                sum[r][q] += a[r][i] * b[q][i];
+    for (std::size_t r = 0; r < kRows; ++r)
+        for (std::size_t q = 0; q < 4; ++q)
+            out[r][q] = sum[r][q];
 }
 
 void gemm_int(const std::int16_t* a, const std::int16_t* b, std::int64_t* c, std::size_t m, std::size_t n,
@@ -38,22 +35,23 @@ void gemm_int(const std::int16_t* a, const std::int16_t* b, std::int64_t* c, std
     for (std::size_t from = 0; from < k; from += kIntChunk) {
         // The step is written out so that the compiler knows it needs no remainder loop.
         const std::size_t len = (k - from < kIntChunk ? k - from : kIntChunk) & ~(Kernels::kStep - 1);
-        for (std::size_t j = 0; j < n; j += 4)
+        for (std::size_t j = 0; j < n; j += 4) {
+            const std::int16_t* b_row[4]; // at the edge the last row is computed more than once and stored once
+            for (std::size_t q = 0; q < 4; ++q)
+                b_row[q] = b + (j + q < n ? j + q : n - 1) * k + from;
             for (std::size_t i = 0; i < m; i += 2) {
-                // At the edges the last row is computed twice and stored once.
-                const std::size_t i1 = i + 1 < m ? i + 1 : i;
-                std::size_t jj[4];
-                for (std::size_t q = 0; q < 4; ++q)
-                    jj[q] = j + q < n ? j + q : n - 1;
-                std::int32_t out[8];
-                dot_2x4(a + i * k + from, a + i1 * k + from, b + jj[0] * k + from, b + jj[1] * k + from,
-                        b + jj[2] * k + from, b + jj[3] * k + from, len, out);
-                for (std::size_t q = 0; q < 4 && j + q < n; ++q) {
-                    c[i * ldc + j + q] += out[q];
-                    if (i1 != i)
-                        c[i1 * ldc + j + q] += out[4 + q];
-                }
+                const std::int16_t* a_row[2] = {a + i * k + from, a + (i + 1) * k + from};
+                const std::size_t rows = i + 1 < m ? 2 : 1;
+                std::int32_t out[2][4];
+                if (rows == 2)
+                    dot<2>(a_row, b_row, len, out);
+                else
+                    dot<1>(a_row, b_row, len, out);
+                for (std::size_t r = 0; r < rows; ++r)
+                    for (std::size_t q = 0; q < 4 && j + q < n; ++q)
+                        c[(i + r) * ldc + j + q] += out[r][q];
             }
+        }
     }
 }
 
@@ -68,42 +66,132 @@ void gemm_int16(const std::int16_t* a, const std::int16_t* b, std::int64_t* c, s
         }
 }
 
-void gemm_float(const float* a, const float* b, double* c, std::size_t m, std::size_t k, std::size_t ldc) {
-    constexpr std::size_t kRows = 4, kLanes = Kernels::kLanes;
-    for (std::size_t i = 0; i < m; i += kRows) {
-        const std::size_t rows = m - i < kRows ? m - i : kRows;
-        const float* row[kRows];
-        for (std::size_t r = 0; r < kRows; ++r)
-            row[r] = a + (i + (r < rows ? r : 0)) * k;
-        double sum[kRows][kLanes] = {};
-        for (std::size_t t = 0; t < k; ++t)
-            for (std::size_t r = 0; r < kRows; ++r) {
-                const double x = row[r][t];
-                for (std::size_t j = 0; j < kLanes; ++j)
-                    sum[r][j] += x * static_cast<double>(b[t * kLanes + j]);
-            }
-        for (std::size_t r = 0; r < rows; ++r)
-            for (std::size_t j = 0; j < kLanes; ++j)
-                c[(i + r) * ldc + j] += sum[r][j];
-    }
+// A panel's columns as vectors of the instruction set, and as many rows as keep its multipliers busy.
+constexpr std::size_t kVectors = Kernels::kLanes * sizeof(double) / VNPU_VECTOR, kFloatRows = 8 / kVectors;
+using Doubles [[gnu::vector_size(VNPU_VECTOR)]] = double;
+using Floats [[gnu::vector_size(VNPU_VECTOR / 2)]] = float;
+
+template <std::size_t kRows>
+void float_rows(const double* a, const float* b, double* c, std::size_t k, std::size_t ldc) {
+    Doubles sum[kRows][kVectors] = {};
+    for (std::size_t t = 0; t < k; ++t)
+        for (std::size_t v = 0; v < kVectors; ++v) {
+            Floats narrow;
+            __builtin_memcpy(&narrow, b + t * Kernels::kLanes + v * sizeof(narrow) / sizeof(float), sizeof(narrow));
+            const Doubles wide = __builtin_convertvector(narrow, Doubles);
+            for (std::size_t r = 0; r < kRows; ++r)
+                sum[r][v] += a[r * k + t] * wide;
+        }
+    for (std::size_t r = 0; r < kRows; ++r)
+        for (std::size_t j = 0; j < Kernels::kLanes; ++j)
+            c[r * ldc + j] += reinterpret_cast<const double*>(sum[r])[j];
+}
+
+void gemm_float(const double* a, const float* b, double* c, std::size_t m, std::size_t k, std::size_t ldc) {
+    std::size_t i = 0;
+    for (; i + kFloatRows <= m; i += kFloatRows)
+        float_rows<kFloatRows>(a + i * k, b, c + i * ldc, k, ldc);
+    for (; i < m; ++i)
+        float_rows<1>(a + i * k, b, c + i * ldc, k, ldc);
+}
+
+// Sums of `kChannels` channels in registers.
+template <class Sum, std::size_t kChannels, class A, class B, class C>
+void depthwise_block(const A* a, const B* b, C* c, std::size_t taps, std::size_t pitch) {
+    Sum sum[kChannels] = {};
+    for (std::size_t t = 0; t < taps; ++t)
+        for (std::size_t i = 0; i < kChannels; ++i)
+            sum[i] += static_cast<Sum>(a[t * pitch + i]) * static_cast<Sum>(b[t * pitch + i]);
+    for (std::size_t i = 0; i < kChannels; ++i)
+        c[i] = sum[i];
+}
+
+template <class Sum, class A, class B, class C>
+void depthwise(const A* a, const B* b, C* c, std::size_t taps, std::size_t channels) {
+    constexpr std::size_t kBlock = 4 * VNPU_VECTOR / sizeof(Sum);
+    std::size_t i = 0;
+    for (; i + kBlock <= channels; i += kBlock)
+        depthwise_block<Sum, kBlock>(a + i, b + i, c + i, taps, channels);
+    for (; i + 8 <= channels; i += 8)
+        depthwise_block<Sum, 8>(a + i, b + i, c + i, taps, channels);
+    for (; i < channels; ++i)
+        depthwise_block<Sum, 1>(a + i, b + i, c + i, taps, channels);
 }
 
 void depthwise_int(const std::int16_t* a, const std::int16_t* b, std::int64_t* c, std::size_t taps,
                    std::size_t channels) {
-    for (std::size_t t = 0; t < taps; ++t)
-        for (std::size_t i = 0; i < channels; ++i)
-            c[i] += a[t * channels + i] * b[t * channels + i];
+    depthwise<std::int32_t>(a, b, c, taps, channels);
 }
 
-void depthwise_float(const float* a, const float* b, double* c, std::size_t taps, std::size_t channels) {
-    for (std::size_t t = 0; t < taps; ++t)
-        for (std::size_t i = 0; i < channels; ++i)
-            c[i] += static_cast<double>(a[t * channels + i]) * static_cast<double>(b[t * channels + i]);
+void depthwise_float(const double* a, const float* b, double* c, std::size_t taps, std::size_t channels) {
+    depthwise<double>(a, b, c, taps, channels);
+}
+
+template <class Scale>
+void scale_by(const Kernels::Scaling& s, Scale factor, std::int32_t* v, std::size_t count) {
+    const std::int64_t half = s.shift ? std::int64_t{1} << (s.shift - 1) : 0;
+    // Ties to even: one less, and one more again where the quotient is odd.
+    const std::int64_t odd = s.shift && !s.ties_up, bias = half - odd + s.offset, offset = s.offset;
+    const std::int64_t low = s.low, high = s.high;
+    const unsigned shift = s.shift;
+    for (std::size_t i = 0; i < count; ++i) {
+        const std::int64_t p = v[i] * factor(i);
+        std::int64_t q = (p + bias + ((p + offset) >> shift & odd)) >> shift;
+        q = q < low ? low : q;
+        q = q > high ? high : q;
+        v[i] = static_cast<std::int32_t>(q);
+    }
+}
+
+void scale(const Kernels::Scaling& s, const std::uint16_t* scales, std::int32_t* v, std::size_t count) {
+    if (scales)
+        scale_by(
+            s, [=](std::size_t i) { return std::int64_t{static_cast<std::int16_t>(scales[i])}; }, v, count);
+    else
+        scale_by(
+            s, [n = s.scale](std::size_t) { return n; }, v, count);
+}
+
+float as_float(std::uint32_t bits) {
+    return __builtin_bit_cast(float, bits);
+}
+
+std::uint32_t as_bits(float f) {
+    return __builtin_bit_cast(std::uint32_t, f);
+}
+
+// Without branches, so that the loops become vectors.
+
+void from_half(const void* from, float* to, std::size_t count) {
+    for (std::size_t i = 0; i < count; ++i) {
+        std::uint16_t h;
+        __builtin_memcpy(&h, static_cast<const char*>(from) + i * sizeof(h), sizeof(h));
+        const std::uint32_t sign = std::uint32_t{h} << 16 & 0x80000000u, rest = (h & 0x7fffu) << 13;
+        // A denormal: its digits behind those of 2^-14, which is taken away again.
+        const std::uint32_t small = as_bits(as_float(0x38800000u + rest) - 0x1p-14f);
+        const std::uint32_t normal = rest + (112u << 23), special = rest | 0x7f800000u;
+        const std::uint32_t magnitude = rest < 1u << 23 ? small : rest >= 31u << 23 ? special : normal;
+        to[i] = as_float(sign | magnitude);
+    }
+}
+
+void to_half(const float* from, std::uint16_t* to, std::size_t count) {
+    for (std::size_t i = 0; i < count; ++i) {
+        const std::uint32_t bits = as_bits(from[i]), sign = bits >> 16 & 0x8000, magnitude = bits & 0x7fffffffu;
+        // Below 2^-14: adding 0.5 rounds to a multiple of 2^-24.
+        const std::uint32_t small = as_bits(as_float(magnitude) + 0.5f) - 0x3f000000u;
+        const std::uint32_t normal = (magnitude - (112u << 23) + 0xfff + (magnitude >> 13 & 1)) >> 13;
+        std::uint32_t h = magnitude < 0x38800000u ? small : normal;
+        h = magnitude >= 0x47800000u ? 0x7c00u : h;
+        h |= sign;
+        h = magnitude > 0x7f800000u ? 0x7e00u : h;
+        to[i] = static_cast<std::uint16_t>(h);
+    }
 }
 
 } // namespace
 
-const Kernels VNPU_NAME(VNPU_ISA) = {gemm_int,      gemm_int16,      gemm_float,
-                                     depthwise_int, depthwise_float, VNPU_STRING(VNPU_ISA)};
+const Kernels VNPU_NAME(VNPU_ISA) = {gemm_int, gemm_int16, gemm_float, depthwise_int,        depthwise_float,
+                                     scale,    from_half,  to_half,    VNPU_STRING(VNPU_ISA)};
 
 } // namespace npu

@@ -6,6 +6,7 @@
 
 #include "core.hpp"
 #include "dpu.hpp"
+#include "parallel.hpp"
 #include "ppu.hpp"
 #include "timing.hpp"
 
@@ -77,38 +78,56 @@ class ConvTask final : public Task {
         RdmaData data;
         DmaResult result = load_features(dma, conv_, map);
         if (result == DmaResult::Ok)
-            result = load_weights(dma, conv_, weights, checks);
+            result = load_weights(dma, conv_, MacArray<T>::weight_layout(conv_), weights, checks);
         if (result == DmaResult::Ok)
             result = load_rdma(dma, rdma_, dpu_.channels, data);
         if (result != DmaResult::Ok)
             return result;
 
-        MacArray<T> array(conv_, std::move(map), weights, dpu_.cpend_on);
+        const MacArray<T> array(conv_, std::move(map), std::move(weights), dpu_.cpend_on);
         Dpu dpu(dpu_, data);
-        std::vector<std::conditional_t<std::is_integral_v<T>, std::int32_t, float>> v(dpu_.channels);
-        const std::size_t with_weights = std::min<std::size_t>(array.channels(), dpu_.channels);
-        for (std::uint64_t first = 0; first < conv_.outputs(); first += array.block()) {
-            const std::size_t count = std::min<std::uint64_t>(array.block(), conv_.outputs() - first);
-            array.run(first, count);
-            for (std::size_t i = 0; i < count; ++i) {
-                std::fill(v.begin(), v.end(), 0);
-                for (std::size_t c = 0; c < with_weights; ++c) {
-                    const auto sum = array.sums(i)[c];
+        const std::uint64_t outputs = conv_.outputs(), block = array.block();
+        // The DPU takes as long for a number as a few multiplications.
+        const double operations =
+            static_cast<double>(outputs) * (static_cast<double>(conv_.window()) * conv_.kernels + 16.0 * dpu_.channels);
+        run_blocks((outputs + block - 1) / block, operations, [&](const TakeBlock& take) {
+            auto buffers = array.buffers();
+            std::vector<std::conditional_t<std::is_integral_v<T>, std::int32_t, float>> v(dpu_.channels);
+            for (std::size_t n = 0; take(n);) {
+                const std::uint64_t first = n * block, count = std::min(block, outputs - first);
+                array.run(first, count, buffers);
+                for (std::size_t i = 0; i < count; ++i) {
                     if constexpr (std::is_integral_v<T>)
-                        v[c] = accumulate(conv_, sum, cpend(data, array, i, c));
-                    else
-                        v[c] = static_cast<float>(sum);
+                        add_cpend(data, array, i, buffers);
+                    take_sums(array, array.sums(buffers, i), v);
+                    dpu.process(first + i, v.data());
                 }
-                dpu.process(first + i, v.data());
             }
-        }
+        });
         return output_.write(dma, dpu);
     }
 
-    std::int64_t cpend(const RdmaData& data, const MacArray<std::int16_t>& array, std::size_t i, std::size_t c) const {
+    // The sums of one pixel as the DPU gets them. Channels without weights are 0.
+    void take_sums(const MacArray<std::int16_t>& array, const std::int64_t* sums, std::vector<std::int32_t>& v) const {
+        const std::size_t count = std::min(array.channels(), v.size());
+        accumulate(conv_, {sums, count}, v.data());
+        std::fill(v.begin() + static_cast<std::ptrdiff_t>(count), v.end(), 0);
+    }
+    void take_sums(const MacArray<float>& array, const double* sums, std::vector<float>& v) const {
+        const std::size_t count = std::min(array.channels(), v.size());
+        for (std::size_t c = 0; c < count; ++c)
+            v[c] = static_cast<float>(sums[c]);
+        std::fill(v.begin() + static_cast<std::ptrdiff_t>(count), v.end(), 0.0f);
+    }
+
+    // Weight zero points: adds to each sum of pixel i what its features sum up to, times the zero point's negative.
+    void add_cpend(const RdmaData& data, const MacArray<std::int16_t>& array, std::size_t i,
+                   MacArray<std::int16_t>::Buffers& buffers) const {
         if (!dpu_.cpend_on)
-            return 0;
-        return array.feature_sum(i, c) * (dpu_.cpend_per_channel ? data.bs.cpend[c] : dpu_.cpend);
+            return;
+        std::int64_t* sums = array.sums(buffers, i);
+        for (std::size_t c = 0; c < std::min<std::size_t>(array.channels(), dpu_.channels); ++c)
+            sums[c] += array.feature_sum(buffers, i, c) * (dpu_.cpend_per_channel ? data.bs.cpend[c] : dpu_.cpend);
     }
 
     ConvPlan conv_;
@@ -137,12 +156,18 @@ class FlyingTask final : public Task {
         if (const DmaResult result = load_rdma(dma, rdma_, dpu_.channels, data); result != DmaResult::Ok)
             return result;
         Dpu dpu(dpu_, data);
-        for (std::uint64_t pixel = 0; pixel < dpu_.pixels(); ++pixel) {
-            if (dpu_.is_float)
-                dpu.process(pixel, data.main.floats.data() + pixel * dpu_.channels);
-            else
-                dpu.process(pixel, data.main.ints.data() + pixel * dpu_.channels);
-        }
+        constexpr std::uint64_t kBlock = 64;
+        const std::uint64_t pixels = dpu_.pixels();
+        const double operations = 16.0 * static_cast<double>(pixels) * dpu_.channels;
+        run_blocks((pixels + kBlock - 1) / kBlock, operations, [&](const TakeBlock& take) {
+            for (std::size_t n = 0; take(n);)
+                for (std::uint64_t pixel = n * kBlock; pixel < std::min((n + 1) * kBlock, pixels); ++pixel) {
+                    if (dpu_.is_float)
+                        dpu.process(pixel, data.main.floats.data() + pixel * dpu_.channels);
+                    else
+                        dpu.process(pixel, data.main.ints.data() + pixel * dpu_.channels);
+                }
+        });
         return output_.write(dma, dpu);
     }
 
