@@ -114,6 +114,13 @@ conformance: build/release/build.ninja ## Compare the virtual NPU with plain ref
 bench: vm guest ## Count what the driver costs, in instructions of the guest, into build/bench.json
 	tools/bench/run
 
+.PHONY: bench-model
+bench-model: build/release/build.ninja ## Measure how fast the virtual NPU computes, against a plain loop and oneDNN
+	tools/setup/install bench
+	cmake build/release >build/release/configure.log
+	cmake --build build/release --parallel $(JOBS) --target bench-model
+	build/release/tools/bench/model/bench-model
+
 .PHONY: lint
 lint: ## Check style, types, bindings and scripts; CHECKS= names single ones
 	tools/setup/install build lint vm
