@@ -31,8 +31,8 @@
 
 /* So many interrupts that nobody claims are a storm; the kernel gives up a line after 99,900 */
 #define RKNPU_STORM_INTERRUPTS 10000
-/* So many storms in a row, each ended by a reset, and the core is out of service */
-#define RKNPU_STORMS_MAX 3
+/* So often in a row a storm, or an interrupt that did not come, and the core is out of service */
+#define RKNPU_IRQ_FAILURES_MAX 3
 
 static u32 pc_read(const struct rknpu_core *core, u32 offset)
 {
@@ -42,6 +42,12 @@ static u32 pc_read(const struct rknpu_core *core, u32 offset)
 static void pc_write(const struct rknpu_core *core, u32 offset, u32 value)
 {
 	writel_relaxed(value, core->io->pc + offset);
+}
+
+/* Done events come in pairs, one bit per register group: either of a pair stands for both. */
+static u32 widen_pairs(u32 status)
+{
+	return ((status | status >> 1) & RKNPU_INT_DONE_FIRST_OF_PAIR) * 3;
 }
 
 /**
@@ -89,7 +95,9 @@ void rknpu_core_read_status(struct rknpu_core *core, struct rknpu_core_status *s
 {
 	const struct rknpu_soc *soc = core->rknpu->soc;
 
-	status->status = pc_read(core, RKNPU_PC_INT_STATUS) | core->int_status;
+	status->status = pc_read(core, RKNPU_PC_INT_STATUS);
+	status->lost = !core->int_status && widen_pairs(status->status) == core->int_mask;
+	status->status |= core->int_status;
 	status->raw = pc_read(core, RKNPU_PC_INT_RAW_STATUS) | core->int_status;
 	status->tasks = pc_read(core, soc->task_status) & rknpu_soc_max_tasks(soc);
 }
@@ -146,7 +154,7 @@ int rknpu_core_reset(struct rknpu_core *core)
 
 	if (!core->io->resets[0])
 		return -EOPNOTSUPP;
-	if (core->storms > RKNPU_STORMS_MAX)
+	if (core->irq_failures > RKNPU_IRQ_FAILURES_MAX)
 		return -EIO;
 
 	/* Anything but the reset value, to see the reset happen. */
@@ -168,12 +176,6 @@ int rknpu_core_reset(struct rknpu_core *core)
 	return pc_read(core, RKNPU_PC_INT_MASK) == RKNPU_INT_ALL ? 0 : -EIO;
 }
 
-/* Done events come in pairs, one bit per register group: either of a pair stands for both. */
-static u32 widen_pairs(u32 status)
-{
-	return ((status | status >> 1) & RKNPU_INT_DONE_FIRST_OF_PAIR) * 3;
-}
-
 static void silence(struct rknpu_core *core)
 {
 	if (!core->silenced)
@@ -191,7 +193,7 @@ static void count_unclaimed(struct rknpu_core *core)
 		return;
 	dev_err_ratelimited(core->rknpu->drm.dev, "core %u: interrupt storm\n", core->index);
 	silence(core);
-	core->storms++;
+	core->irq_failures++;
 	rknpu_sched_storm(core);
 }
 
@@ -223,7 +225,7 @@ static irqreturn_t rknpu_core_irq(int irq, void *data)
 		rknpu_sched_stop_core(core, -EIO);
 	} else if (widen_pairs(core->int_status) == core->int_mask) {
 		core->unclaimed = 0;
-		core->storms = 0;
+		core->irq_failures = 0;
 		rknpu_sched_chunk_done(core, core->int_status);
 	} else {
 		dev_warn_ratelimited(rknpu->drm.dev,

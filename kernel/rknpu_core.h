@@ -78,8 +78,8 @@ struct rknpu_core {
 	bool silenced;
 	/** @unclaimed: interrupts since the last one that was ours or the IOMMU's */
 	unsigned int unclaimed;
-	/** @storms: resets because of storms since the last job that ended well */
-	unsigned int storms;
+	/** @irq_failures: storms and lost interrupts since the last job that ended well */
+	unsigned int irq_failures;
 	/** @deadline: end of the running job's time, in nanoseconds of ktime_get_ns() */
 	u64 deadline;
 	/** @armed: deadline that @timer was set for, while it is pending */
@@ -118,6 +118,8 @@ struct rknpu_core_status {
 	u32 raw;
 	/** @tasks: tasks finished in this start */
 	u32 tasks;
+	/** @lost: all is done, and no interrupt has told so */
+	bool lost;
 };
 
 void rknpu_core_start_chunk(struct rknpu_core *core, const struct rknpu_chunk *chunk, u32 control,

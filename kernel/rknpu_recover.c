@@ -56,6 +56,12 @@ static void take_status(struct rknpu_core *core)
 			    core->index, ERR_PTR(core->error), core->chunk * max + status.tasks,
 			    range->number, status.status, status.raw, core->int_mask);
 
+	if (core->error == -ETIMEDOUT && status.lost) {
+		core->irq_failures++;
+		dev_err_ratelimited(rknpu->drm.dev, "core %u: the interrupt did not come\n",
+				    core->index);
+	}
+
 	if (core->index == __ffs(job->sched.mask)) {
 		job->int_status = status.status;
 		job->finished = core->chunk * max + status.tasks;
