@@ -4,14 +4,15 @@
 namespace cases {
 
 std::span<const Function> all() {
+    using Known = board::Chip::Known;
     static constexpr Function functions[] = {
-        {"convolution_int8", convolution_int8},
-        {"convolution_int8_depthwise", convolution_int8_depthwise, true},
-        {"convolution_int16", convolution_int16, true},
-        {"convolution_int4", convolution_int4, true},
-        {"convolution_fp16", convolution_fp16},
-        {"convolution_bf16", convolution_bf16, true},
-        {"compressed_weights", compressed_weights, true},
+        {"convolution_int8", convolution_int8, Known::Int8To32Bits},
+        {"convolution_int8_depthwise", convolution_int8_depthwise, Known::Everything},
+        {"convolution_int16", convolution_int16, Known::Everything},
+        {"convolution_int4", convolution_int4, Known::Everything},
+        {"convolution_fp16", convolution_fp16, Known::ConvolutionTo32Bits},
+        {"convolution_bf16", convolution_bf16, Known::Everything},
+        {"compressed_weights", compressed_weights, Known::Everything},
         {"image_input", image_input},
         {"requantisation", requantisation},
         {"addition_int8", addition_int8},
@@ -27,7 +28,7 @@ std::span<const Function> all() {
 }
 
 bool applies(const Function& function, const board::Chip& chip) {
-    return chip.like_rk3588 || (chip.all_outputs && !function.rk3588_layouts);
+    return function.needs <= chip.known;
 }
 
 std::string one(Run run, std::uint32_t seed) {

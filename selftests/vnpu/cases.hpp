@@ -21,7 +21,7 @@ using Run = std::string (*)(compute::Random&);
 struct Function {
     const char* name;
     Run run;
-    bool rk3588_layouts = false; // only for chips that have all layouts of RK3588
+    board::Chip::Known needs = board::Chip::Known::PlainWeights; // of a chip
 };
 
 std::span<const Function> all();

@@ -32,9 +32,12 @@ struct Chip {
     } top, core;
     std::uint64_t memory_base, memory_size; // on-chip memory: SRAM, NBUF and what lies between
     std::uint32_t version;
-    unsigned kernel_group; // kernels of a group of int8 weights
-    bool like_rk3588;      // all arithmetic and layouts
-    bool all_outputs;      // the DPU's output layouts and encodings are those of RK3588
+    // Layouts of data in memory.
+    unsigned feature_atom;  // bytes
+    unsigned kernel_group;  // kernels of a group of int8 weights, twice those of fp16
+    unsigned channels_fp16; // channels of a group of fp16 weights
+    // How much of the arithmetic is known, and so modelled; each has all before it.
+    enum class Known { Int8To32Bits, ConvolutionTo32Bits, PlainWeights, Everything } known;
 };
 
 std::span<const Chip> chips();

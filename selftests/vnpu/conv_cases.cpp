@@ -13,7 +13,7 @@ using Output = board::Conv::Output;
 struct Format {
     std::uint32_t code;
     int bits, kernel_group, low, high; // kernel_group: of RK3588; low, high: of integers
-    int c2() const { return 128 / bits; }
+    int c2() const { return static_cast<int>(board::default_chip().feature_atom) * 8 / bits; }
     int group() const { return kernel_group * static_cast<int>(board::default_chip().kernel_group) / 32; }
 };
 constexpr Format kInt8{0, 8, 32, -128, 127}, kInt16{1, 16, 16, -32768, 32767}, kFp16{2, 16, 16, 0, 0},
@@ -78,7 +78,8 @@ void store(board::Board& board, const board::Conv& conv, const Format& f, const 
                 for (int kx = 0; kx < kw; ++kx)
                     weights.set(conv.depthwise ? layout::depthwise_weight(s.channels, kh, kw,
                                                                           f.bits == 16 ? s.channels : 64, c, ky, kx)
-                                               : layout::weight(kernels, s.channels, kh, kw, f.group(), k, c, ky, kx),
+                                               : layout::weight(kernels, s.channels, kh, kw, f.group(),
+                                                                static_cast<int>(conv.channel_group()), k, c, ky, kx),
                                 static_cast<unsigned>(w[from++]));
     board.store(conv.features, map.bytes());
     board.store(conv.weights, weights.bytes());
@@ -96,6 +97,10 @@ std::vector<T> load(board::Board& board, const board::Conv& conv) {
     return v;
 }
 
+bool wide_output_only() {
+    return board::default_chip().known < board::Chip::Known::PlainWeights;
+}
+
 std::size_t weight_count(const board::Conv& conv) {
     return std::size_t{conv.depthwise ? 1 : conv.kernels} * conv.c * conv.kh * conv.kw;
 }
@@ -109,6 +114,8 @@ std::string integers(Random& random, const Format& f, bool depthwise) {
     board::Board board;
     board::Conv conv = random_shape(random, f, depthwise);
     conv.output = random.chance(40) ? Output::Int32 : random.chance(50) ? Output::Int16 : Output::Int8;
+    if (wide_output_only())
+        conv.output = Output::Int32;
     const auto value = [&] {
         return random.chance(20) ? f.low : random.chance(20) ? f.high : random.pick(f.low, f.high);
     };
@@ -160,9 +167,9 @@ std::string convolution_int4(Random& random) {
 
 std::string convolution_fp16(Random& random) {
     board::Board board;
-    const bool depthwise = random.chance(30) && board::default_chip().like_rk3588;
+    const bool depthwise = random.chance(30) && board::default_chip().known == board::Chip::Known::Everything;
     board::Conv conv = random_shape(random, kFp16, depthwise);
-    conv.output = random.chance(50) ? Output::Fp32 : Output::Fp16;
+    conv.output = random.chance(50) || wide_output_only() ? Output::Fp32 : Output::Fp16;
     // Small enough a range that sums are exact in any order.
     const auto value = [&] { return random.half(10, 18); };
     const auto x = random.fill<std::uint16_t>(compute::input_shape(conv).size(), value);

@@ -17,13 +17,14 @@ inline std::size_t planar(reference::Shape s, int c2, int c, int y, int x) {
     return ((static_cast<std::size_t>(c / c2) * s.height + y) * s.width + x) * c2 + c % c2;
 }
 
-// Position of a weight of a direct convolution: groups of kernels, of 32 channels, taps, kernels, channels.
-inline std::size_t weight(int kernels, int channels, int kh, int kw, int kernel_group, int k, int c, int ky, int kx) {
+// Position of a weight of a direct convolution: groups of kernels, of channels, taps, kernels, channels.
+inline std::size_t weight(int kernels, int channels, int kh, int kw, int kernel_group, int channel_group, int k, int c,
+                          int ky, int kx) {
     const int g = k / kernel_group, in_group = std::min(kernel_group, kernels - g * kernel_group);
-    const int cg = c / 32, in_channels = std::min(32, channels - cg * 32);
+    const int cg = c / channel_group, in_channels = std::min(channel_group, channels - cg * channel_group);
     return static_cast<std::size_t>(g) * kernel_group * channels * kh * kw +
-           static_cast<std::size_t>(cg) * 32 * in_group * kh * kw +
-           (static_cast<std::size_t>(ky * kw + kx) * in_group + k % kernel_group) * in_channels + c % 32;
+           static_cast<std::size_t>(cg) * channel_group * in_group * kh * kw +
+           (static_cast<std::size_t>(ky * kw + kx) * in_group + k % kernel_group) * in_channels + c % channel_group;
 }
 
 // Position of a depthwise weight: groups of channels, taps, channels.
@@ -41,9 +42,10 @@ std::vector<To> features(const board::Conv& conv, const std::vector<From>& x) {
     for (int c = 0; c < s.channels; ++c)
         for (int y = 0; y < s.height; ++y)
             for (int xx = 0; xx < s.width; ++xx) {
-                const std::size_t at = conv.input == board::Conv::Input::RowMajor
-                                           ? static_cast<std::size_t>(y) * s.channels + c
-                                           : planar(s, conv.fp16 ? 8 : 16, c, y, xx);
+                const std::size_t at =
+                    conv.input == board::Conv::Input::RowMajor
+                        ? static_cast<std::size_t>(y) * s.channels + c
+                        : planar(s, static_cast<int>(board::default_chip().feature_atom / conv.element()), c, y, xx);
                 out[at] = static_cast<To>(x[(static_cast<std::size_t>(c) * s.height + y) * s.width + xx]);
             }
     return out;
@@ -60,10 +62,10 @@ std::vector<To> weights(const board::Conv& conv, const std::vector<From>& w) {
         for (int c = 0; c < c_count; ++c)
             for (int ky = 0; ky < kh; ++ky)
                 for (int kx = 0; kx < kw; ++kx) {
-                    const std::size_t at =
-                        conv.depthwise
-                            ? depthwise_weight(c_count, kh, kw, conv.fp16 ? c_count : 64, c, ky, kx)
-                            : weight(kernels, c_count, kh, kw, static_cast<int>(conv.kernel_group()), k, c, ky, kx);
+                    const std::size_t at = conv.depthwise
+                                               ? depthwise_weight(c_count, kh, kw, conv.fp16 ? c_count : 64, c, ky, kx)
+                                               : weight(kernels, c_count, kh, kw, static_cast<int>(conv.kernel_group()),
+                                                        static_cast<int>(conv.channel_group()), k, c, ky, kx);
                     out[at] = static_cast<To>(w[from++]);
                 }
     return out;

@@ -47,9 +47,8 @@ void run_one(Board& board, const board::Conv& conv) {
 
 TEST_P(Layout, int8_matmul_in_native_layout) {
     const Chip& chip = GetParam();
-    const bool small = std::string(chip.name) == "rk3568";
     constexpr unsigned kRows = 5;
-    const Native l{small ? 8u : 16u, chip.kernel_group, 32, 96, 2 * chip.kernel_group};
+    const Native l{chip.feature_atom, chip.kernel_group, 32, 96, 2 * chip.kernel_group};
     std::vector<std::int8_t> a(kRows * l.k), b(std::size_t{l.k} * l.n);
     const auto at_a = [](unsigned m, unsigned k) { return static_cast<int>((m * 37 + k * 11) % 256) - 128; };
     const auto at_b = [](unsigned k, unsigned n) { return static_cast<int>((k * 53 + n * 29 + 7) % 256) - 128; };
@@ -78,9 +77,8 @@ TEST_P(Layout, fp16_matmul_in_native_layout) {
     const Chip& chip = GetParam();
     if (std::string(chip.name) == "rv1106") // its layout is not known
         return;
-    const bool small = std::string(chip.name) == "rk3568";
     constexpr unsigned kRows = 3;
-    const Native l{small ? 4u : 8u, chip.kernel_group / 2, small ? 16u : 32u, 64, 3 * chip.kernel_group / 2};
+    const Native l{chip.feature_atom / 2, chip.kernel_group / 2, chip.channels_fp16, 64, 3 * chip.kernel_group / 2};
     // Whole numbers from -8 to 7 as halves, so that sums are exact in any order.
     const auto half = [](int v) {
         if (v == 0)
@@ -142,7 +140,7 @@ TEST_P(Layout, unknown_layouts_are_refused_never_guessed) {
     conv.depthwise = true;
     conv.kernels = conv.c;
     conv.output = board::Conv::Output::Int32;
-    EXPECT_EQ(refusal(conv.registers()) != "", !GetParam().like_rk3588);
+    EXPECT_EQ(refusal(conv.registers()) != "", GetParam().known != Chip::Known::Everything);
 
     board::Conv half = matmul(4, l, true);
     EXPECT_EQ(refusal(half.registers()) != "", name == "rv1106");

@@ -30,6 +30,7 @@ struct Conv {
     std::uint32_t features = 0, weights = 0, result = 0; // addresses
 
     std::uint32_t kernel_group() const { return default_chip().kernel_group / (fp16 ? 2 : 1); }
+    std::uint32_t channel_group() const { return fp16 ? default_chip().channels_fp16 : 32; }
     std::uint32_t element() const { return fp16 ? 2 : 1; }
     std::uint32_t out_element() const;
     std::uint32_t out_channels() const { return depthwise ? c : kernels; }
