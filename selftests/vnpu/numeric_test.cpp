@@ -116,7 +116,8 @@ TEST_P(Kernels, gemm_float_in_one_order) {
     for (std::size_t m : {1u, 4u, 7u})
         for (std::size_t k : {1u, 8u, 300u}) {
             constexpr std::size_t kLanes = npu::Kernels::kLanes;
-            auto a = random<double>(m * k);
+            const std::size_t lda = k + 3;
+            auto a = random<double>(m * lda);
             const auto b = random<float>(kLanes * k);
             for (double& x : a)
                 x = static_cast<float>(x / 3); // inexact sums: the order shows
@@ -124,8 +125,8 @@ TEST_P(Kernels, gemm_float_in_one_order) {
             for (std::size_t i = 0; i < m; ++i)
                 for (std::size_t j = 0; j < kLanes; ++j)
                     for (std::size_t t = 0; t < k; ++t)
-                        expect[i * kLanes + j] += a[i * k + t] * b[t * kLanes + j];
-            GetParam()->gemm_float(a.data(), b.data(), c.data(), m, k, kLanes);
+                        expect[i * kLanes + j] += a[i * lda + t] * b[t * kLanes + j];
+            GetParam()->gemm_float(a.data(), b.data(), c.data(), m, k, lda, kLanes);
             ASSERT_EQ(c, expect) << m << " " << k;
         }
 }
@@ -168,6 +169,45 @@ TEST_P(Kernels, scale) {
                                 << v[i] << " * " << factor << " + " << offset << " >> " << shift << " up " << up;
                         }
                     }
+}
+
+TEST_P(Kernels, narrow) {
+    std::vector<std::int64_t> sums = {0,
+                                      1,
+                                      -1,
+                                      2,
+                                      -2,
+                                      3,
+                                      -3,
+                                      5,
+                                      -5,
+                                      0x7fffffff,
+                                      0x80000000,
+                                      -0x80000000LL,
+                                      -0x80000001LL,
+                                      std::int64_t{1} << 61,
+                                      -(std::int64_t{1} << 61)};
+    for (int i = 0; i < 60; ++i)
+        sums.push_back(static_cast<std::int32_t>(engine_()) * std::int64_t{i});
+    std::vector<std::int32_t> got(sums.size());
+    for (unsigned shift : {0u, 1u, 2u, 8u, 31u})
+        for (bool up : {false, true}) {
+            GetParam()->narrow(sums.data(), shift, up, got.data(), got.size());
+            for (std::size_t i = 0; i < sums.size(); ++i) {
+                const std::int64_t unit = std::int64_t{1} << shift;
+                std::int64_t q = sums[i] / unit - (sums[i] % unit < 0), rest = sums[i] - q * unit;
+                q += 2 * rest > unit || (2 * rest == unit && (up || q % 2 != 0));
+                ASSERT_EQ(got[i], std::clamp<std::int64_t>(q, -0x80000000LL, 0x7fffffff))
+                    << sums[i] << " >> " << shift << " up " << up;
+            }
+        }
+}
+
+TEST_P(Kernels, to_double) {
+    const auto floats = random<float>(37);
+    std::vector<double> got(floats.size());
+    GetParam()->to_double(floats.data(), got.data(), got.size());
+    EXPECT_EQ(got, std::vector<double>(floats.begin(), floats.end()));
 }
 
 TEST_P(Kernels, halves) {

@@ -134,8 +134,12 @@ DmaResult load_planar(Dma& dma, const ConvPlan& plan, FeatureMap<T>& map) {
             else
                 widen(plan.precision, from, row.size(), row.data());
             T* to = map.data.data() + y * w * plan.channels + s * c2;
+            constexpr std::size_t kUsual = 32 / sizeof(T); // a copy of known length is inline
             for (std::size_t x = 0; x < w; ++x)
-                std::memcpy(to + x * plan.channels, row.data() + x * c2, c2 * sizeof(T));
+                if (c2 == kUsual)
+                    std::memcpy(to + x * plan.channels, row.data() + x * kUsual, kUsual * sizeof(T));
+                else
+                    std::memcpy(to + x * plan.channels, row.data() + x * c2, c2 * sizeof(T));
         }
     return DmaResult::Ok;
 }
@@ -209,6 +213,19 @@ DmaResult load_weights(Dma& dma, const ConvPlan& plan, const WeightLayout& layou
     return DmaResult::Ok;
 }
 
+namespace {
+
+std::int16_t* copy(const std::int16_t* from, std::size_t count, std::int16_t* to) {
+    return std::copy_n(from, count, to);
+}
+
+double* copy(const float* from, std::size_t count, double* to) {
+    kernels().to_double(from, to, count);
+    return to + count;
+}
+
+} // namespace
+
 template <class T, class Element>
 void gather_windows(const ConvPlan& plan, const FeatureMap<T>& map, std::uint64_t first, std::uint64_t count,
                     std::uint64_t pitch, Element* rows) {
@@ -222,13 +239,13 @@ void gather_windows(const ConvPlan& plan, const FeatureMap<T>& map, std::uint64_
             const bool row_inside = y >= 0 && y < plan.height;
             const T* row = map.data.data() + (row_inside ? y : 0) * plan.width * channels;
             if (row_inside && plan.dilation_x == 1 && x0 >= 0 && x0 + plan.kernel_w <= plan.width) {
-                to = std::copy_n(row + static_cast<std::size_t>(x0) * channels, plan.kernel_w * channels, to);
+                to = copy(row + static_cast<std::size_t>(x0) * channels, plan.kernel_w * channels, to);
                 continue;
             }
             for (std::uint32_t kx = 0; kx < plan.kernel_w; ++kx) {
                 const std::int64_t x = x0 + std::int64_t{kx} * plan.dilation_x;
                 if (row_inside && x >= 0 && x < plan.width)
-                    to = std::copy_n(row + static_cast<std::size_t>(x) * channels, channels, to);
+                    to = copy(row + static_cast<std::size_t>(x) * channels, channels, to);
                 else
                     to = std::fill_n(to, channels, map.pad);
             }

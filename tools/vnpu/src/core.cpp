@@ -34,9 +34,11 @@ MacArray<T>::MacArray(const ConvPlan& plan, FeatureMap<T> map, std::vector<T> we
     const std::size_t window = plan.window();
     kernels_ = channels_ + (feature_sums && !plan.depthwise);
     depth_ = weight_layout(plan).pitch;
+    // Rows that are a multiple of 1 KiB apart would share few sets of the first-level cache.
+    row_ = !kInt<T> && depth_ % 128 == 0 ? depth_ + 8 : depth_;
     pitch_ = kInt<T> || plan.depthwise ? kernels_ : round_up(kernels_, Kernels::kLanes);
-    // Windows of a block should stay in the cache while all kernels pass over them.
-    block_ = std::clamp<std::size_t>((std::size_t{1} << 17) / (depth_ * sizeof(Window)), 4, 64);
+    // Windows of a block should stay in the cache while all kernels pass over them; the inner loops take up to 8.
+    block_ = std::clamp<std::size_t>((std::size_t{1} << 18) / (depth_ * sizeof(Window)) / 8 * 8, 8, 64);
     if (!feature_sums)
         return;
     if (plan.depthwise) {
@@ -50,7 +52,7 @@ MacArray<T>::MacArray(const ConvPlan& plan, FeatureMap<T> map, std::vector<T> we
 template <class T>
 typename MacArray<T>::Buffers MacArray<T>::buffers() const {
     Buffers b;
-    b.windows.resize(block_ * depth_);
+    b.windows.resize(block_ * row_);
     b.sums.resize(block_ * pitch_);
     b.feature_sums.resize(ones_.empty() ? 0 : block_ * channels_);
     return b;
@@ -58,7 +60,7 @@ typename MacArray<T>::Buffers MacArray<T>::buffers() const {
 
 template <class T>
 void MacArray<T>::run(std::uint64_t first, std::size_t count, Buffers& b) const {
-    gather_windows(plan_, map_, first, count, depth_, b.windows.data());
+    gather_windows(plan_, map_, first, count, row_, b.windows.data());
     const Kernels& k = kernels();
     if (plan_.depthwise) {
         const auto kernel = [&k] {
@@ -68,7 +70,7 @@ void MacArray<T>::run(std::uint64_t first, std::size_t count, Buffers& b) const 
                 return k.depthwise_float;
         }();
         for (std::size_t i = 0; i < count; ++i) {
-            const Window* windows = b.windows.data() + i * depth_;
+            const Window* windows = b.windows.data() + i * row_;
             kernel(windows, weights_.data(), b.sums.data() + i * pitch_, plan_.taps(), channels_);
             if (feature_sums_on_)
                 kernel(windows, ones_.data(), b.feature_sums.data() + i * channels_, plan_.taps(), channels_);
@@ -81,17 +83,13 @@ void MacArray<T>::run(std::uint64_t first, std::size_t count, Buffers& b) const 
         gemm(b.windows.data(), weights_.data(), b.sums.data(), count, kernels_, depth_, pitch_);
     } else {
         for (std::size_t j = 0; j < pitch_; j += Kernels::kLanes)
-            k.gemm_float(b.windows.data(), weights_.data() + j * depth_, b.sums.data() + j, count, depth_, pitch_);
+            k.gemm_float(b.windows.data(), weights_.data() + j * depth_, b.sums.data() + j, count, depth_, row_,
+                         pitch_);
     }
 }
 
 void accumulate(const ConvPlan& plan, std::span<const std::int64_t> sums, std::int32_t* v) {
-    if (plan.truncate == 0)
-        for (std::size_t c = 0; c < sums.size(); ++c)
-            v[c] = saturate<std::int32_t>(sums[c]);
-    else
-        for (std::size_t c = 0; c < sums.size(); ++c)
-            v[c] = saturate<std::int32_t>(shift_round(sums[c], plan.truncate, plan.truncate_ties));
+    kernels().narrow(sums.data(), plan.truncate, plan.truncate_ties == Ties::Up, v, sums.size());
 }
 
 template class MacArray<std::int16_t>;

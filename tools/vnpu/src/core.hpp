@@ -52,6 +52,7 @@ class MacArray {
     std::size_t channels_, block_;
     std::size_t kernels_;           // rows of weights, with the kernel of ones that makes the feature sums
     std::size_t depth_;             // elements of a window, rounded up to the step of the inner loops
+    std::size_t row_;               // from window to window
     std::size_t pitch_;             // of sums
     std::vector<T> weights_, ones_; // ones_: depthwise feature sums
 };

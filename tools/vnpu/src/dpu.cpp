@@ -254,9 +254,11 @@ void Dpu::process(std::uint64_t pixel, float* v) {
         for (std::size_t c = 0; c < n; ++c)
             v[c] = run_ew(plan_.ew, v[c], e ? e[c] : constant);
     }
-    const float scale = std::ldexp(1.0f, -static_cast<int>(plan_.minus_exp));
-    for (std::size_t c = 0; c < n; ++c)
-        v[c] *= scale;
+    if (plan_.minus_exp != 0) {
+        const float scale = std::ldexp(1.0f, -static_cast<int>(plan_.minus_exp));
+        for (std::size_t c = 0; c < n; ++c)
+            v[c] *= scale;
+    }
     if (plan_.out == Precision::Fp16)
         store<std::uint16_t>(pixel, [v](std::size_t from, std::uint16_t* to, std::size_t count) {
             kernels().to_half(v + from, to, count);

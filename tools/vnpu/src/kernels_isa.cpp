@@ -72,7 +72,7 @@ using Doubles [[gnu::vector_size(VNPU_VECTOR)]] = double;
 using Floats [[gnu::vector_size(VNPU_VECTOR / 2)]] = float;
 
 template <std::size_t kRows>
-void float_rows(const double* a, const float* b, double* c, std::size_t k, std::size_t ldc) {
+void float_rows(const double* a, const float* b, double* c, std::size_t k, std::size_t lda, std::size_t ldc) {
     Doubles sum[kRows][kVectors] = {};
     for (std::size_t t = 0; t < k; ++t)
         for (std::size_t v = 0; v < kVectors; ++v) {
@@ -80,19 +80,22 @@ void float_rows(const double* a, const float* b, double* c, std::size_t k, std::
             __builtin_memcpy(&narrow, b + t * Kernels::kLanes + v * sizeof(narrow) / sizeof(float), sizeof(narrow));
             const Doubles wide = __builtin_convertvector(narrow, Doubles);
             for (std::size_t r = 0; r < kRows; ++r)
-                sum[r][v] += a[r * k + t] * wide;
+                sum[r][v] += a[r * lda + t] * wide;
         }
     for (std::size_t r = 0; r < kRows; ++r)
         for (std::size_t j = 0; j < Kernels::kLanes; ++j)
             c[r * ldc + j] += reinterpret_cast<const double*>(sum[r])[j];
 }
 
-void gemm_float(const double* a, const float* b, double* c, std::size_t m, std::size_t k, std::size_t ldc) {
+void gemm_float(const double* a, const float* b, double* c, std::size_t m, std::size_t k, std::size_t lda,
+                std::size_t ldc) {
     std::size_t i = 0;
     for (; i + kFloatRows <= m; i += kFloatRows)
-        float_rows<kFloatRows>(a + i * k, b, c + i * ldc, k, ldc);
+        float_rows<kFloatRows>(a + i * lda, b, c + i * ldc, k, lda, ldc);
+    for (; i + kFloatRows / 2 <= m; i += kFloatRows / 2)
+        float_rows<kFloatRows / 2>(a + i * lda, b, c + i * ldc, k, lda, ldc);
     for (; i < m; ++i)
-        float_rows<1>(a + i * k, b, c + i * ldc, k, ldc);
+        float_rows<1>(a + i * lda, b, c + i * ldc, k, lda, ldc);
 }
 
 // Sums of `kChannels` channels in registers.
@@ -152,6 +155,22 @@ void scale(const Kernels::Scaling& s, const std::uint16_t* scales, std::int32_t*
             s, [n = s.scale](std::size_t) { return n; }, v, count);
 }
 
+void narrow(const std::int64_t* sums, unsigned shift, bool ties_up, std::int32_t* v, std::size_t count) {
+    constexpr std::int64_t low = -0x80000000LL, high = 0x7fffffff;
+    const std::int64_t half = shift ? std::int64_t{1} << (shift - 1) : 0, odd = shift && !ties_up, bias = half - odd;
+    for (std::size_t i = 0; i < count; ++i) {
+        std::int64_t q = (sums[i] + bias + (sums[i] >> shift & odd)) >> shift;
+        q = q < low ? low : q;
+        q = q > high ? high : q;
+        v[i] = static_cast<std::int32_t>(q);
+    }
+}
+
+void to_double(const float* from, double* to, std::size_t count) {
+    for (std::size_t i = 0; i < count; ++i)
+        to[i] = static_cast<double>(from[i]);
+}
+
 float as_float(std::uint32_t bits) {
     return __builtin_bit_cast(float, bits);
 }
@@ -191,7 +210,7 @@ void to_half(const float* from, std::uint16_t* to, std::size_t count) {
 
 } // namespace
 
-const Kernels VNPU_NAME(VNPU_ISA) = {gemm_int, gemm_int16, gemm_float, depthwise_int,        depthwise_float,
-                                     scale,    from_half,  to_half,    VNPU_STRING(VNPU_ISA)};
+const Kernels VNPU_NAME(VNPU_ISA) = {gemm_int, gemm_int16, gemm_float, depthwise_int, depthwise_float,      scale,
+                                     narrow,   to_double,  from_half,  to_half,       VNPU_STRING(VNPU_ISA)};
 
 } // namespace npu
