@@ -181,6 +181,56 @@ TEST_P(Counters, top_counts_what_cna_reads_and_core_the_rest) {
     EXPECT_EQ(board.read(0, chip.core.written), units(kResult));
 }
 
+TEST_P(Counters, operands_of_the_dpu_are_data_read) {
+    const Chip& chip = GetParam();
+    if (!chip.top.clear || chip.known < Chip::Known::PlainWeights)
+        return;
+    Board board;
+    prepare(board);
+    conv.output = board::Conv::Output::Int8;
+    auto r = conv.registers();
+    r[0x4010] |= 14 << 4; // blocks of bias, zero point and multiplier for 8 channels, 64 bytes each
+    r[0x3010] |= 1;
+    r[0x4040] = 0x20140, r[0x4048] = 0x0e01;
+    r[0x4050] = (r[0x4050] & ~3u) | 1;
+    r[0x500c] = conv.ow - 1, r[0x5010] = conv.oh - 1, r[0x5014] = r[0x4058];
+    r[0x501c] = 0xe, r[0x5020] = 0x680000, r[0x5034] = 1, r[0x5044] = 0x7810, r[0x5068] = 0x01010101;
+    entries = board::list(r, 0x1d);
+    board.store(kList, entries);
+    run(board, 0);
+    const Sum s = sum(board, 0);
+    EXPECT_EQ(s.read, units(kFeatures + 48 / 8 * 64));
+    EXPECT_EQ(s.weights, units(kWeights));
+    EXPECT_EQ(s.written, units(kResult / 4)); // a byte each
+    if (chip.core.clear) {
+        EXPECT_EQ(board.read(0, chip.core.read), units(48 / 8 * 64));
+    }
+    EXPECT_EQ(board.texts(), "");
+}
+
+TEST_P(Counters, pooling_reads_and_writes_data) {
+    const Chip& chip = GetParam();
+    if (!chip.top.clear || chip.known < Chip::Known::PlainWeights)
+        return;
+    Board board; // 6x4 pixels of 32 channels to 3x2, maxima of 2x2
+    const std::map<std::uint16_t, std::uint32_t> r = {
+        {0x600c, 5},        {0x6010, 3},      {0x6014, 31},       {0x6018, 2},        {0x601c, 1},
+        {0x6020, 31},       {0x6024, 0x11},   {0x6034, 0x110101}, {0x6070, 0x700000}, {0x607c, 16 * 6},
+        {0x6084, 0},        {0x60dc, 3},      {0x700c, 5},        {0x7010, 3},        {0x7014, 31},
+        {0x701c, 0x600000}, {0x7024, 16 * 6}, {0x7028, 16 * 24},  {0x7030, 1},
+    };
+    entries = board::list(r, 0x60);
+    board.store(kList, entries);
+    board.start(0, kList, board::amount(entries.size()), 1, 0xc00);
+    board.run();
+    ASSERT_TRUE(board.line(0)) << board.texts();
+    const Sum s = sum(board, 0);
+    EXPECT_EQ(s.read, units(6 * 4 * 32));
+    EXPECT_EQ(s.written, units(3 * 2 * 32));
+    EXPECT_EQ(s.weights, 0u);
+    EXPECT_EQ(board.texts(), "");
+}
+
 INSTANTIATE_TEST_SUITE_P(Chips, Counters, testing::ValuesIn(board::chips()), board::name_of);
 
 } // namespace
