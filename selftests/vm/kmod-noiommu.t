@@ -4,5 +4,5 @@
 . "$(dirname "$0")/lib.sh"
 
 reasons+='|no IOMMU'
-mapfile -t programs < <(kmod_programs)
+mapfile -t programs < <(quick_kmod_programs)
 guest_tests "--dt noiommu --timeout 1800" /usr/libexec/rknpu/kmod "${programs[@]}"

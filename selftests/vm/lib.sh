@@ -25,6 +25,16 @@ kmod_programs() {
 	grep -l '^TEST_HARNESS_MAIN' "$repo"/selftests/kmod/*.c | sed 's,.*/,,; s,\.c$,,'
 }
 
+# quick_kmod_programs: without those that take long and don't depend on how the NPU is described; the debug kernel runs
+# them in all forms.
+quick_kmod_programs() {
+	if [ "$config" = guest ]; then
+		kmod_programs | grep -vxE 'mem_(cycles|race|limits)|dmabuf_import'
+	else
+		kmod_programs
+	fi
+}
+
 # guest_tests "VM OPTIONS" FOLDER NAME...: runs programs of a folder of the guest; the script that runs them comes along.
 guest_tests() {
 	local options=$1 folder=$2
