@@ -358,6 +358,26 @@ void rknpu_core_wait_for_handlers(struct rknpu_core *core)
 }
 
 /**
+ * rknpu_core_hold_line() - let no handler of the core's line run, until the line is released
+ * @core: the core
+ *
+ * Context: may sleep.
+ */
+void rknpu_core_hold_line(struct rknpu_core *core)
+{
+	disable_irq(core->io->irq);
+}
+
+/**
+ * rknpu_core_release_line() - undo rknpu_core_hold_line()
+ * @core: the core
+ */
+void rknpu_core_release_line(struct rknpu_core *core)
+{
+	enable_irq(core->io->irq);
+}
+
+/**
  * rknpu_core_mute() - take no interrupts any more
  * @core: a core without a job, after rknpu_core_listen() succeeded
  */

@@ -135,6 +135,8 @@ void rknpu_core_init(struct rknpu_core *core, struct rknpu_device *rknpu, struct
 		     struct rknpu_core_io *io, unsigned int index);
 int rknpu_core_listen(struct rknpu_core *core);
 void rknpu_core_wait_for_handlers(struct rknpu_core *core);
+void rknpu_core_hold_line(struct rknpu_core *core);
+void rknpu_core_release_line(struct rknpu_core *core);
 void rknpu_core_mute(struct rknpu_core *core);
 bool rknpu_core_page_fault(struct rknpu_core *core);
 void rknpu_core_unsilence(struct rknpu_core *core);

@@ -76,6 +76,26 @@ static void take_dump(struct rknpu_core *core)
 		rknpu_coredump_take(core);
 }
 
+/*
+ * The IOMMU's handler reads the registers of all its banks, whichever core's line it serves; none
+ * of them may be in reset then.
+ */
+static int reset_in_silence(struct rknpu_core *core)
+{
+	struct rknpu_device *rknpu = core->rknpu;
+	unsigned int i;
+	int ret;
+
+	for (i = 0; i < rknpu->num_cores; i++)
+		if (rknpu->cores[i].node == core->node)
+			rknpu_core_hold_line(&rknpu->cores[i]);
+	ret = rknpu_core_reset(core);
+	for (i = 0; i < rknpu->num_cores; i++)
+		if (rknpu->cores[i].node == core->node)
+			rknpu_core_release_line(&rknpu->cores[i]);
+	return ret;
+}
+
 /* Resets a stopped core and ends its part of the job. */
 static void reset_core(struct rknpu_core *core)
 {
@@ -88,7 +108,7 @@ static void reset_core(struct rknpu_core *core)
 		take_status(core);
 		take_dump(core);
 	}
-	ret = rknpu_core_reset(core);
+	ret = reset_in_silence(core);
 	if (ret)
 		dev_err(rknpu->drm.dev, "core %u: can't be reset (%pe), out of service\n",
 			core->index, ERR_PTR(ret));

@@ -552,6 +552,60 @@ TEST_F_TIMEOUT(fail, faults_beside_good_jobs, 60)
 		npu_matmul_destroy(&good[core]);
 }
 
+struct stream {
+	struct npu_matmul mm;
+	__u32 mask;
+	const bool *stop;
+	int ret;
+};
+
+static void *run_stream(void *arg)
+{
+	struct stream *stream = arg;
+
+	while (!__atomic_load_n(stream->stop, __ATOMIC_RELAXED) && !stream->ret)
+		stream->ret = npu_matmul_run(&stream->mm, stream->mask, 5000);
+	return NULL;
+}
+
+/*
+ * While a core is in reset nobody reads its registers, the IOMMU's handler included, which the
+ * interrupts of other cores call.
+ */
+TEST_F_TIMEOUT(fail, resets_beside_interrupts, 60)
+{
+	struct stream streams[NPU_CORES] = { 0 };
+	pthread_t threads[NPU_CORES];
+	unsigned int core, i;
+	bool stop = false;
+	char text[128];
+
+	for (core = 0; core < NPU_CORES; core++) {
+		struct stream *stream = &streams[core];
+
+		if (core == self->core)
+			continue;
+		stream->mask = 1U << core;
+		stream->stop = &stop;
+		ASSERT_EQ(0, npu_matmul_create(&stream->mm, self->fd, 3, 64, 32, core));
+		ASSERT_EQ(0, pthread_create(&threads[core], NULL, run_stream, stream));
+	}
+	npu_fault(self->core, VNPU_FAULT_HANG, 0);
+	for (i = 0; i < 200; i++)
+		EXPECT_EQ(-ETIMEDOUT, npu_matmul_run(&self->mm, 1U << self->core, 1));
+	__atomic_store_n(&stop, true, __ATOMIC_RELAXED);
+	for (core = 0; core < NPU_CORES; core++) {
+		if (core == self->core)
+			continue;
+		ASSERT_EQ(0, pthread_join(threads[core], NULL));
+		EXPECT_EQ(0, streams[core].ret);
+		npu_matmul_destroy(&streams[core].mm);
+	}
+	EXPECT_EQ(0, npu_ctl_misuse(text, sizeof(text))) {
+		TH_LOG("%s", text);
+	}
+}
+
 /* The action only concerns the caller: a job of another process runs on. */
 TEST_F(fail, reset_action_of_another_process)
 {
