@@ -21,6 +21,7 @@
 #define PROCESSES 32
 #define DOMAINS 2
 #define SECONDS 12
+#define SECONDS_SLOW 120 /* where what goes wrong shows best */
 #define ROWS 3
 
 struct worker {
@@ -85,7 +86,7 @@ static int work(void *arg)
 	for (i = 0; i < domains; i++)
 		if (npu_matmul_create_in(&mm[i], fd, i, ROWS, 64, 32, worker->index * DOMAINS + i))
 			return 1;
-	end = npu_now_ms() + SECONDS * 1000;
+	end = npu_now_ms() + (npu_kernel_is_slow() ? SECONDS_SLOW : SECONDS) * 1000;
 	do {
 		i = rand() % domains;
 		ret = random_job(&mm[i], i);
@@ -111,7 +112,7 @@ FIXTURE_TEARDOWN(many)
 {
 }
 
-TEST_F_TIMEOUT(many, everything_at_once, 180)
+TEST_F_TIMEOUT(many, everything_at_once, 400)
 {
 	struct worker worker[PROCESSES];
 	pid_t pid[PROCESSES];
@@ -128,7 +129,7 @@ TEST_F_TIMEOUT(many, everything_at_once, 180)
 		ASSERT_LT(0, pid[i]);
 	}
 	for (i = 0; i < PROCESSES; i++)
-		EXPECT_EQ(0, npu_join(pid[i], 150000));
+		EXPECT_EQ(0, npu_join(pid[i], 300000));
 	close(result[1]);
 	for (i = 0; i < PROCESSES; i++) {
 		ASSERT_EQ(sizeof(jobs), read(result[0], &jobs, sizeof(jobs)));
