@@ -5,35 +5,22 @@
  * time; the others' results are right; the core computes afterwards.
  */
 #include <errno.h>
-#include <fcntl.h>
 #include <poll.h>
 #include <stdio.h>
-#include <sys/ioctl.h>
 #include <unistd.h>
-#include <linux/sync_file.h>
 
 #include "kselftest_harness.h"
 #include "npu_client.h"
 #include "npu_control.h"
 #include "npu_matmul.h"
 #include "npu_proc.h"
+#include "npu_sync.h"
 
 #define NOWHERE 0x10000000
 #define ROWS 6
 #define TIMEOUT_MS 250
 /* Reset, other jobs in front, and a slow machine, on top of the job's own time */
 #define SLACK_MS 2000
-#define DRIVER "/sys/bus/platform/drivers/RKNPU/"
-
-/* The debug interface of sw_sync, which no header has */
-struct sw_sync_create_fence_data {
-	__u32 value;
-	char name[32];
-	__s32 fence;
-};
-
-#define SW_SYNC_IOC_CREATE_FENCE _IOWR('W', 0, struct sw_sync_create_fence_data)
-#define SW_SYNC_IOC_INC _IOW('W', 1, __u32)
 
 FIXTURE(matrix)
 {
@@ -148,7 +135,7 @@ FIXTURE_SETUP(matrix)
 {
 	npu_fault_none();
 	npu_ctl_clear(VNPU_CTL_CLEAR_RECORDS);
-	self->timeline = open("/sys/kernel/debug/sync/sw_sync", O_RDWR | O_CLOEXEC);
+	self->timeline = npu_sw_open();
 	ASSERT_LE(0, self->timeline);
 	self->fd = npu_open();
 	ASSERT_LE(0, self->fd);
@@ -161,31 +148,12 @@ FIXTURE_TEARDOWN(matrix)
 	close(self->fd);
 }
 
-static int rebind(void)
-{
-	static const char device[] = "fdab0000.npu";
-	int unbind = open(DRIVER "unbind", O_WRONLY), bind = open(DRIVER "bind", O_WRONLY);
-	int ok = write(unbind, device, sizeof(device) - 1) > 0 &&
-		 write(bind, device, sizeof(device) - 1) > 0;
-
-	close(unbind);
-	close(bind);
-	return ok ? 0 : -1;
-}
-
-static __u64 usable_cores(int fd)
-{
-	struct rknpu_get_param arg = { .param = RKNPU_PARAM_USABLE_CORES };
-
-	return npu_ioctl(fd, DRM_IOCTL_RKNPU_GET_PARAM, &arg) ? 0 : arg.value;
-}
-
 /* Waits until a core is out of service. */
 static bool wait_for_retirement(int fd)
 {
 	long end = npu_now_ms() + 60000;
 
-	while (usable_cores(fd) == 7) {
+	while (npu_usable_cores(fd) == 7) {
 		if (npu_now_ms() > end)
 			return false;
 		npu_sleep_ms(10);
@@ -213,17 +181,6 @@ static int submit(struct npu_matmul *mm, __u32 mask, __u32 timeout, int fence_in
 	}
 	ret = npu_submit(mm->tasks.fd, &job);
 	return ret ? ret : job.fence_fd;
-}
-
-/* Status of a sync file when it has signalled: 1 or an errno; 0 if it doesn't within the time */
-static int result(int fence, int timeout_ms)
-{
-	struct pollfd poll_fd = { .fd = fence, .events = POLLIN };
-	struct sync_file_info info = { 0 };
-
-	if (poll(&poll_fd, 1, timeout_ms) != 1 || ioctl(fence, SYNC_IOC_FILE_INFO, &info))
-		return 0;
-	return info.status;
 }
 
 struct neighbour {
@@ -286,22 +243,20 @@ static void spoil(struct npu_matmul *mm, const FIXTURE_VARIANT(matrix) * variant
 static void one_case(struct __test_metadata *_metadata, FIXTURE_DATA(matrix) * self,
 		     const FIXTURE_VARIANT(matrix) * variant, __u32 mask, unsigned int core)
 {
-	struct sw_sync_create_fence_data gate = { .name = "gate" };
 	const bool own = variant->no_start || variant->no_page;
 	const long slack = SLACK_MS * (1 + 3 * npu_kernel_is_slow());
 	const __u32 timeout = variant->timeout ?: TIMEOUT_MS;
 	struct neighbour beside = { .mask = 7 & ~mask }, behind = { .mask = mask };
-	int guilty, same, ended, gate_beside[2], gate_behind[2];
+	int guilty, same, ended, gate = -1, gate_beside[2], gate_behind[2];
 	static __u32 value;
 	pid_t pid_beside = 0, pid_behind;
-	__u32 step = 1;
 	long before, took;
 
 	ASSERT_EQ(0, pipe(gate_beside));
 	ASSERT_EQ(0, pipe(gate_behind));
 	beside.stop = gate_beside[0];
 	behind.stop = gate_behind[0];
-	gate.value = ++value;
+	value++;
 	ASSERT_EQ(0, npu_matmul_create(&self->guilty, self->fd, ROWS, 64, 32, 1));
 	spoil(&self->guilty, variant, mask, core);
 	ASSERT_EQ(0, npu_matmul_create(&self->same, self->fd, ROWS, 64, 32, 2));
@@ -326,12 +281,13 @@ static void one_case(struct __test_metadata *_metadata, FIXTURE_DATA(matrix) * s
 		same = submit(&self->same, mask, 4000, -1);
 		write(gate_behind[1], "", 1);
 	} else {
-		ASSERT_EQ(0, ioctl(self->timeline, SW_SYNC_IOC_CREATE_FENCE, &gate));
-		same = submit(&self->same, mask, 4000, gate.fence);
+		gate = npu_sw_fence(self->timeline, value);
+		ASSERT_LE(0, gate);
+		same = submit(&self->same, mask, 4000, gate);
 	}
 	ASSERT_LE(0, same);
 
-	ended = result(guilty, timeout + slack + 10000);
+	ended = npu_fence_result(guilty, timeout + slack + 10000);
 	took = npu_now_ms() - before;
 	if (variant->retires)
 		EXPECT_TRUE(wait_for_retirement(self->fd));
@@ -343,16 +299,16 @@ static void one_case(struct __test_metadata *_metadata, FIXTURE_DATA(matrix) * s
 	if (variant->times_out)
 		EXPECT_LE(timeout, took);
 	if (!own) {
-		ASSERT_EQ(0, ioctl(self->timeline, SW_SYNC_IOC_INC, &step));
+		npu_sw_advance(self->timeline, 1);
 		write(gate_behind[1], "", 1);
 	}
 
 	if (variant->retires) {
-		EXPECT_EQ(7 & ~(1U << core), usable_cores(self->fd));
-		EXPECT_EQ(-ENODEV, result(same, 10000));
+		EXPECT_EQ(7 & ~(1U << core), npu_usable_cores(self->fd));
+		EXPECT_EQ(-ENODEV, npu_fence_result(same, 10000));
 		EXPECT_EQ(ENODEV, npu_join(pid_behind, 10000));
 	} else {
-		EXPECT_EQ(1, result(same, 10000)) {
+		EXPECT_EQ(1, npu_fence_result(same, 10000)) {
 			TH_LOG("same process, core %u of mask %u", core, mask);
 		}
 		EXPECT_EQ(0, npu_matmul_wrong(&self->same, 0, ROWS));
@@ -372,7 +328,7 @@ static void one_case(struct __test_metadata *_metadata, FIXTURE_DATA(matrix) * s
 	close(guilty);
 	close(same);
 	if (!own)
-		close(gate.fence);
+		close(gate);
 	close(gate_beside[0]);
 	close(gate_beside[1]);
 	close(gate_behind[0]);
@@ -382,13 +338,13 @@ static void one_case(struct __test_metadata *_metadata, FIXTURE_DATA(matrix) * s
 /* Out of service is out of service until the device is bound again. */
 static void restore(struct __test_metadata *_metadata, FIXTURE_DATA(matrix) * self)
 {
-	if (usable_cores(self->fd) == 7)
+	if (npu_usable_cores(self->fd) == 7)
 		return;
 	close(self->fd);
-	ASSERT_EQ(0, rebind());
+	ASSERT_EQ(0, npu_rebind());
 	self->fd = npu_open();
 	ASSERT_LE(0, self->fd);
-	EXPECT_EQ(7, usable_cores(self->fd));
+	EXPECT_EQ(7, npu_usable_cores(self->fd));
 }
 
 TEST_F_TIMEOUT(matrix, one_core, 180)
@@ -460,11 +416,11 @@ TEST(others_run_on)
 	ASSERT_LE(0, fence);
 	if (per_core)
 		pid = npu_spawn(count_jobs, NULL);
-	while (!result(fence, 0)) {
+	while (!npu_fence_result(fence, 0)) {
 		EXPECT_EQ(0, npu_matmul_run(&good, 1U << (1 + jobs % 2), 4000));
 		jobs++;
 	}
-	EXPECT_EQ(-ETIMEDOUT, result(fence, 0));
+	EXPECT_EQ(-ETIMEDOUT, npu_fence_result(fence, 0));
 	EXPECT_LT(10, jobs);
 	if (per_core) {
 		num = npu_join(pid, 10000);

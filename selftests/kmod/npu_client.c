@@ -9,6 +9,8 @@
 
 #include "npu_client.h"
 
+#define DRIVER "/sys/bus/platform/drivers/RKNPU/"
+
 #define MAX_NODES 16
 
 static bool is_npu(int fd)
@@ -77,6 +79,23 @@ __u64 npu_param(int fd, __u32 param)
 	struct rknpu_get_param arg = { .param = param };
 
 	return npu_ioctl(fd, DRM_IOCTL_RKNPU_GET_PARAM, &arg) ? ~0ULL : arg.value;
+}
+
+__u64 npu_usable_cores(int fd)
+{
+	return npu_param(fd, RKNPU_PARAM_USABLE_CORES);
+}
+
+int npu_rebind(void)
+{
+	static const char device[] = "fdab0000.npu";
+	int unbind = open(DRIVER "unbind", O_WRONLY), bind = open(DRIVER "bind", O_WRONLY);
+	int ok = write(unbind, device, strlen(device)) > 0 &&
+		 write(bind, device, strlen(device)) > 0;
+
+	close(unbind);
+	close(bind);
+	return ok ? 0 : -1;
 }
 
 bool npu_has_iommu(int fd)

@@ -28,10 +28,15 @@ int npu_open(void);
 /* Path of the node behind an open file, e.g. /dev/dri/renderD128. */
 int npu_node_path(int fd, char *path, size_t len);
 
+/* Takes the driver off the NPU and puts it on again: 0 or -1. */
+int npu_rebind(void);
+
 int npu_ioctl(int fd, unsigned long request, void *arg);
 int npu_action(int fd, __u32 id, __u32 *value);
 /* A value of GET_PARAM; all ones when there is none. */
 __u64 npu_param(int fd, __u32 param);
+/* Mask of the cores that are in service. */
+__u64 npu_usable_cores(int fd);
 int npu_create(int fd, struct rknpu_mem_create *arg);
 int npu_map_offset(int fd, __u32 handle, __u64 *offset);
 int npu_destroy(int fd, __u32 handle);

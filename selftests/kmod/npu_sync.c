@@ -65,6 +65,11 @@ int npu_fence_status(int fence, char *driver)
 	return file.status;
 }
 
+int npu_fence_result(int fence, int timeout_ms)
+{
+	return npu_fence_signalled(fence, timeout_ms) == 1 ? npu_fence_status(fence, NULL) : 0;
+}
+
 int npu_fence_merge(int a, int b)
 {
 	struct sync_merge_data data = { .name = "both", .fd2 = b };

@@ -20,6 +20,8 @@ void npu_sw_advance(int timeline, __u32 steps);
 int npu_fence_signalled(int fence, int timeout_ms);
 /* 1 done, 0 pending, negative: the error; optional: 32 bytes for the name of the first driver */
 int npu_fence_status(int fence, char *driver);
+/* Waits for so long: 1 or the error, 0 if it is still pending */
+int npu_fence_result(int fence, int timeout_ms);
 int npu_fence_merge(int a, int b);
 
 /* Syncobjs; all waits are for one, and end with -ETIME. */

@@ -5,33 +5,21 @@
  * resumes them.
  */
 #include <fcntl.h>
-#include <poll.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/ioctl.h>
 #include <unistd.h>
-#include <linux/sync_file.h>
 
 #include "kselftest_harness.h"
 #include "npu_client.h"
 #include "npu_control.h"
 #include "npu_matmul.h"
 #include "npu_proc.h"
+#include "npu_sync.h"
 
 #define MS 1000 /* in microseconds */
 #define SLEEP_MS 1000
 #define QUEUED 8
-
-/* The debug interface of sw_sync, which no header has */
-struct sw_sync_create_fence_data {
-	__u32 value;
-	char name[32];
-	__s32 fence;
-};
-
-#define SW_SYNC_IOC_CREATE_FENCE _IOWR('W', 0, struct sw_sync_create_fence_data)
-#define SW_SYNC_IOC_INC _IOW('W', 1, __u32)
 
 static int write_file(const char *path, const char *text)
 {
@@ -115,17 +103,6 @@ static int submit_async(struct npu_matmul *mm, __u32 core_mask, __u32 timeout, i
 	return ret ? ret : job.fence_fd;
 }
 
-/* Status of a sync file when it has signalled: 1 or an errno; 0 if it doesn't within the time */
-static int result(int fence, int timeout_ms)
-{
-	struct pollfd poll_fd = { .fd = fence, .events = POLLIN };
-	struct sync_file_info info = { 0 };
-
-	if (poll(&poll_fd, 1, timeout_ms) != 1 || ioctl(fence, SYNC_IOC_FILE_INFO, &info))
-		return 0;
-	return info.status;
-}
-
 struct client {
 	__u32 core_mask;
 	unsigned int rounds;
@@ -169,16 +146,14 @@ TEST_F_TIMEOUT(suspend, idle, 60)
 TEST_F_TIMEOUT(suspend, outstanding_work, 120)
 {
 	struct client clients[] = { { 1, 20 }, { 2, 20 }, { 4, 20 }, { 7, 5 }, { 0, 20 } };
-	struct sw_sync_create_fence_data foreign = { .value = 1, .name = "test" };
-	int timeline = open("/sys/kernel/debug/sync/sw_sync", O_RDWR | O_CLOEXEC);
+	int timeline = npu_sw_open(), foreign = npu_sw_fence(timeline, 1);
 	struct npu_matmul queued[QUEUED], waiting;
 	int fences[QUEUED], last;
 	pid_t pids[ARRAY_SIZE(clients)];
 	unsigned int i, core;
-	__u32 step = 1;
 
 	ASSERT_LE(0, timeline);
-	ASSERT_EQ(0, ioctl(timeline, SW_SYNC_IOC_CREATE_FENCE, &foreign));
+	ASSERT_LE(0, foreign);
 	for (core = 0; core < NPU_CORES; core++)
 		npu_slow(core, 20 * MS);
 	for (i = 0; i < ARRAY_SIZE(clients); i++)
@@ -192,24 +167,24 @@ TEST_F_TIMEOUT(suspend, outstanding_work, 120)
 		ASSERT_LE(0, fences[i]);
 	}
 	ASSERT_EQ(0, npu_matmul_create(&waiting, self->fd, 4, 64, 32, 99));
-	last = submit_async(&waiting, 1, 4000, foreign.fence);
+	last = submit_async(&waiting, 1, 4000, foreign);
 	ASSERT_LE(0, last);
 
 	EXPECT_EQ(0, sleep_once());
-	EXPECT_EQ(0, result(last, 0));
-	ASSERT_EQ(0, ioctl(timeline, SW_SYNC_IOC_INC, &step));
+	EXPECT_EQ(0, npu_fence_result(last, 0));
+	npu_sw_advance(timeline, 1);
 
 	for (i = 0; i < QUEUED; i++) {
-		EXPECT_EQ(1, result(fences[i], 20000));
+		EXPECT_EQ(1, npu_fence_result(fences[i], 20000));
 		EXPECT_EQ(0, npu_matmul_wrong(&queued[i], 0, 4));
 		close(fences[i]);
 		npu_matmul_destroy(&queued[i]);
 	}
-	EXPECT_EQ(1, result(last, 20000));
+	EXPECT_EQ(1, npu_fence_result(last, 20000));
 	EXPECT_EQ(0, npu_matmul_wrong(&waiting, 0, 4));
 	npu_matmul_destroy(&waiting);
 	close(last);
-	close(foreign.fence);
+	close(foreign);
 	close(timeline);
 	for (i = 0; i < ARRAY_SIZE(clients); i++) {
 		EXPECT_EQ(0, npu_join(pids[i], 30000)) {
@@ -230,8 +205,8 @@ TEST_F_TIMEOUT(suspend, time_of_sleep_does_not_count, 60)
 	fences[0] = submit_async(&first, 2, SLEEP_MS * 4 / 5, -1);
 	fences[1] = submit_async(&second, 2, SLEEP_MS * 4 / 5, -1);
 	EXPECT_EQ(0, sleep_once());
-	EXPECT_EQ(1, result(fences[0], 5000));
-	EXPECT_EQ(1, result(fences[1], 5000));
+	EXPECT_EQ(1, npu_fence_result(fences[0], 5000));
+	EXPECT_EQ(1, npu_fence_result(fences[1], 5000));
 	EXPECT_EQ(0, npu_matmul_wrong(&first, 0, 4));
 	EXPECT_EQ(0, npu_matmul_wrong(&second, 0, 4));
 	npu_matmul_destroy(&first);
@@ -257,8 +232,8 @@ TEST_F_TIMEOUT(suspend, hanging_job, 60)
 	before = npu_now_ms();
 	EXPECT_EQ(0, sleep_once());
 	EXPECT_GT(5000 + SLEEP_MS + 4000 * (1 + 2 * npu_kernel_is_slow()), npu_now_ms() - before);
-	EXPECT_EQ(-ETIMEDOUT, result(fences[0], 1000));
-	EXPECT_EQ(1, result(fences[1], 5000));
+	EXPECT_EQ(-ETIMEDOUT, npu_fence_result(fences[0], 1000));
+	EXPECT_EQ(1, npu_fence_result(fences[1], 5000));
 	EXPECT_EQ(0, npu_matmul_wrong(&innocent, 0, 1));
 	/* The list without a start is the test's. */
 	npu_ctl_clear(VNPU_CTL_CLEAR_RECORDS);
@@ -312,7 +287,7 @@ TEST_F_TIMEOUT(suspend, waiting_processes_freeze, 120)
 	EXPECT_EQ(0, waiter.ret);
 	EXPECT_EQ(0, npu_matmul_wrong(&last, 0, 1));
 	for (i = 0; i < 20; i++) {
-		EXPECT_EQ(1, result(fences[i], 20000));
+		EXPECT_EQ(1, npu_fence_result(fences[i], 20000));
 		EXPECT_EQ(0, npu_matmul_wrong(&first[i], 0, 5));
 		npu_matmul_destroy(&first[i]);
 		close(fences[i]);

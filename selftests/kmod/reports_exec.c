@@ -9,19 +9,16 @@
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
-#include <sys/ioctl.h>
 #include <unistd.h>
-#include <linux/sync_file.h>
 
 #include "kselftest_harness.h"
 #include "npu_client.h"
 #include "npu_control.h"
 #include "npu_matmul.h"
 #include "npu_proc.h"
+#include "npu_sync.h"
 
 #define MS 1000 /* in microseconds */
-#define DRIVER "/sys/bus/platform/drivers/RKNPU/"
 #define LOAD "/sys/kernel/debug/rknpu/load"
 
 FIXTURE(report)
@@ -62,42 +59,22 @@ static int submit_async(struct npu_matmul *mm, __u32 mask, __u32 timeout)
 	return ret ? ret : job.fence_fd;
 }
 
-/* Status of a sync file when it has signalled: 1 or an errno; 0 if it doesn't within the time */
-static int result(int fence, int timeout_ms)
-{
-	struct pollfd poll_fd = { .fd = fence, .events = POLLIN };
-	struct sync_file_info info = { 0 };
-
-	if (poll(&poll_fd, 1, timeout_ms) != 1 || ioctl(fence, SYNC_IOC_FILE_INFO, &info))
-		return 0;
-	return info.status;
-}
-
-static __u64 usable_cores(int fd)
-{
-	struct rknpu_get_param arg = { .param = RKNPU_PARAM_USABLE_CORES };
-
-	return npu_ioctl(fd, DRM_IOCTL_RKNPU_GET_PARAM, &arg) ? 0 : arg.value;
-}
-
 /*
  * "Only core 0 works": the interrupt of another core never comes. It goes out of service after a
  * few jobs, which fail, and nobody meets it any more.
  */
 TEST_F_TIMEOUT(report, only_core_0_works, 60)
 {
-	static const char device[] = "fdab0000.npu";
 	unsigned int i, failed = 0;
-	int unbind, bind;
 
 	npu_fault(1, VNPU_FAULT_NO_IRQ, 0);
-	while (usable_cores(self->fd) & 2 && failed < 20) {
+	while (npu_usable_cores(self->fd) & 2 && failed < 20) {
 		EXPECT_EQ(-ETIMEDOUT, npu_matmul_run(&self->mm, 2, 100));
 		failed++;
 	}
 	EXPECT_LE(2, failed);
 	EXPECT_GE(6, failed);
-	EXPECT_EQ(5, usable_cores(self->fd));
+	EXPECT_EQ(5, npu_usable_cores(self->fd));
 	for (i = 0; i < 100; i++)
 		EXPECT_EQ(0, npu_matmul_run(&self->mm, RKNPU_CORE_AUTO_MASK, 1000));
 	EXPECT_EQ(-ENODEV, npu_matmul_run(&self->mm, 2, 1000));
@@ -105,15 +82,10 @@ TEST_F_TIMEOUT(report, only_core_0_works, 60)
 
 	npu_matmul_destroy(&self->mm);
 	close(self->fd);
-	unbind = open(DRIVER "unbind", O_WRONLY);
-	bind = open(DRIVER "bind", O_WRONLY);
-	ASSERT_LT(0, write(unbind, device, sizeof(device) - 1));
-	ASSERT_LT(0, write(bind, device, sizeof(device) - 1));
-	close(unbind);
-	close(bind);
+	ASSERT_EQ(0, npu_rebind());
 	self->fd = npu_open();
 	ASSERT_LE(0, self->fd);
-	EXPECT_EQ(7, usable_cores(self->fd));
+	EXPECT_EQ(7, npu_usable_cores(self->fd));
 }
 
 struct good {
@@ -246,7 +218,7 @@ TEST_F_TIMEOUT(report, auto_piles_work_on_one_core, 60)
 		ASSERT_LE(0, fences[i]);
 	}
 	for (i = 0; i < JOBS; i++) {
-		EXPECT_EQ(1, result(fences[i], 20000));
+		EXPECT_EQ(1, npu_fence_result(fences[i], 20000));
 		EXPECT_EQ(0, npu_matmul_wrong(&mm[i], 0, 1));
 		close(fences[i]);
 		npu_matmul_destroy(&mm[i]);

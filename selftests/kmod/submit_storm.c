@@ -4,10 +4,8 @@
  * machine and the other cores don't notice, and a new bind restores it.
  */
 #include <errno.h>
-#include <fcntl.h>
 #include <poll.h>
 #include <stdio.h>
-#include <string.h>
 #include <sys/ioctl.h>
 #include <unistd.h>
 #include <linux/sync_file.h>
@@ -18,25 +16,11 @@
 #include "npu_matmul.h"
 #include "npu_proc.h"
 
-#define DRIVER "/sys/bus/platform/drivers/RKNPU/"
-
 FIXTURE(storm)
 {
 	int fd;
 	struct npu_matmul mm;
 };
-
-static int rebind(void)
-{
-	static const char device[] = "fdab0000.npu";
-	int unbind = open(DRIVER "unbind", O_WRONLY), bind = open(DRIVER "bind", O_WRONLY);
-	int ok = write(unbind, device, strlen(device)) > 0 &&
-		 write(bind, device, strlen(device)) > 0;
-
-	close(unbind);
-	close(bind);
-	return ok ? 0 : -1;
-}
 
 FIXTURE_SETUP(storm)
 {
@@ -56,7 +40,7 @@ FIXTURE_TEARDOWN(storm)
 	npu_matmul_destroy(&self->mm);
 	close(self->fd);
 
-	ASSERT_EQ(0, rebind());
+	ASSERT_EQ(0, npu_rebind());
 	fd = npu_open();
 	ASSERT_LE(0, fd);
 	for (core = 0; core < NPU_CORES; core++)
@@ -64,19 +48,12 @@ FIXTURE_TEARDOWN(storm)
 	close(fd);
 }
 
-static __u64 usable_cores(int fd)
-{
-	struct rknpu_get_param arg = { .param = RKNPU_PARAM_USABLE_CORES };
-
-	return npu_ioctl(fd, DRM_IOCTL_RKNPU_GET_PARAM, &arg) ? 0 : arg.value;
-}
-
 /* Waits until the core is out of service, for at most so long. */
 static bool retired(int fd, unsigned int core, long timeout_ms)
 {
 	long end = npu_now_ms() + timeout_ms;
 
-	while (usable_cores(fd) & 1U << core) {
+	while (npu_usable_cores(fd) & 1U << core) {
 		if (npu_now_ms() > end)
 			return false;
 		npu_sleep_ms(20);
@@ -94,7 +71,7 @@ TEST_F_TIMEOUT(storm, beside_good_jobs, 60)
 		EXPECT_EQ(0, npu_good_job(self->fd, 4));
 	}
 	EXPECT_TRUE(retired(self->fd, 1, 30000));
-	EXPECT_EQ(5, usable_cores(self->fd));
+	EXPECT_EQ(5, npu_usable_cores(self->fd));
 	EXPECT_EQ(-ENODEV, npu_good_job(self->fd, 2));
 	for (i = 0; i < 20; i++)
 		EXPECT_EQ(0, npu_good_job(self->fd, 0));

@@ -285,11 +285,6 @@ TEST_F(unplug, hanging_jobs)
 	unbind_under_jobs(_metadata, self);
 }
 
-static __u64 usable_cores(int fd)
-{
-	return npu_param(fd, RKNPU_PARAM_USABLE_CORES);
-}
-
 /* A core that can't be reset is out of service until the device is bound anew; the others go on. */
 #define WAITS 400
 
@@ -370,11 +365,11 @@ TEST_F_TIMEOUT(unplug, dead_resets, 60)
 
 	ASSERT_EQ(0, npu_matmul_create(&mm, self->fd, 2, 64, 32, 1));
 	for (core = 0; core < NPU_CORES; core++) {
-		EXPECT_EQ(usable, usable_cores(self->fd));
+		EXPECT_EQ(usable, npu_usable_cores(self->fd));
 		npu_fault(core, VNPU_FAULT_HANG | VNPU_FAULT_DEAD_RESET, 0);
 		EXPECT_EQ(-ETIMEDOUT, npu_matmul_run(&mm, 1U << core, 200));
 		usable &= ~(1U << core);
-		EXPECT_EQ(usable, usable_cores(self->fd));
+		EXPECT_EQ(usable, npu_usable_cores(self->fd));
 		for (other = 0; other < NPU_CORES; other++) {
 			EXPECT_EQ(other > core ? 0 : -ENODEV,
 				  npu_matmul_run(&mm, 1U << other, 1000)) {
@@ -389,7 +384,7 @@ TEST_F_TIMEOUT(unplug, dead_resets, 60)
 	ASSERT_EQ(0, bind_again(&self->binding));
 	fd = npu_open();
 	ASSERT_LE(0, fd);
-	EXPECT_EQ(7, usable_cores(fd));
+	EXPECT_EQ(7, npu_usable_cores(fd));
 	for (core = 0; core < NPU_CORES; core++)
 		EXPECT_EQ(0, npu_good_job(fd, 1U << core));
 	close(fd);

@@ -4,35 +4,19 @@
  * is lost, says so, and a new bind brings it back.
  */
 #include <errno.h>
-#include <fcntl.h>
 #include <poll.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/ioctl.h>
 #include <sys/socket.h>
 #include <unistd.h>
 #include <linux/netlink.h>
-#include <linux/sync_file.h>
 
 #include "kselftest_harness.h"
 #include "npu_client.h"
 #include "npu_control.h"
 #include "npu_matmul.h"
 #include "npu_proc.h"
-
-#define DRIVER "/sys/bus/platform/drivers/RKNPU/"
-
-static int rebind(void)
-{
-	static const char device[] = "fdab0000.npu";
-	int unbind = open(DRIVER "unbind", O_WRONLY), bind = open(DRIVER "bind", O_WRONLY);
-	int ok = write(unbind, device, strlen(device)) > 0 &&
-		 write(bind, device, strlen(device)) > 0;
-
-	close(unbind);
-	close(bind);
-	return ok ? 0 : -1;
-}
+#include "npu_sync.h"
 
 FIXTURE(wedged)
 {
@@ -64,7 +48,7 @@ FIXTURE_TEARDOWN(wedged)
 	npu_matmul_destroy(&self->mm);
 	close(self->fd);
 	close(self->events);
-	ASSERT_EQ(0, rebind());
+	ASSERT_EQ(0, npu_rebind());
 	fd = npu_open();
 	ASSERT_LE(0, fd);
 	for (core = 0; core < NPU_CORES; core++)
@@ -114,17 +98,6 @@ static int submit_async(struct npu_matmul *mm, __u32 core_mask, int *fence)
 	return ret;
 }
 
-/* Status of a sync file when it has signalled: 1 or an errno; 0 if it doesn't within the time */
-static int result(int fence, int timeout_ms)
-{
-	struct pollfd poll_fd = { .fd = fence, .events = POLLIN };
-	struct sync_file_info info = { 0 };
-
-	if (poll(&poll_fd, 1, timeout_ms) != 1 || ioctl(fence, SYNC_IOC_FILE_INFO, &info))
-		return 0;
-	return info.status;
-}
-
 TEST_F_TIMEOUT(wedged, one_core_after_the_other, 60)
 {
 	__u32 value = 0;
@@ -168,11 +141,11 @@ TEST_F_TIMEOUT(wedged, with_queued_jobs, 60)
 	for (i = 0; i < ARRAY_SIZE(fences); i++)
 		ASSERT_EQ(0, submit_async(&queued, i % 4 ? 1U << (i % 4 - 1) : 0, &fences[i]));
 	for (core = 0; core < NPU_CORES; core++) {
-		EXPECT_EQ(-ETIMEDOUT, result(hung[core], 10000));
+		EXPECT_EQ(-ETIMEDOUT, npu_fence_result(hung[core], 10000));
 		close(hung[core]);
 	}
 	for (i = 0; i < ARRAY_SIZE(fences); i++) {
-		EXPECT_EQ(-ENODEV, result(fences[i], 10000));
+		EXPECT_EQ(-ENODEV, npu_fence_result(fences[i], 10000));
 		close(fences[i]);
 	}
 	EXPECT_EQ(1, wedged_events(self->events, 500));
@@ -193,7 +166,7 @@ TEST_F_TIMEOUT(wedged, gang_without_its_core, 60)
 	npu_matmul_gang(&gang, &job, 7);
 	job.timeout = 1000;
 	EXPECT_EQ(-ENODEV, npu_submit(self->fd, &job));
-	EXPECT_EQ(-ETIMEDOUT, result(fence, 10000));
+	EXPECT_EQ(-ETIMEDOUT, npu_fence_result(fence, 10000));
 	close(fence);
 	for (i = 0; i < 10; i++)
 		EXPECT_EQ(0, npu_good_job(self->fd, i % 2 ? 1 : 4));
