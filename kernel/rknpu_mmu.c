@@ -282,14 +282,17 @@ static int map_bo(struct rknpu_mapping *mapping, struct rknpu_domain *domain, u6
 	return *mapped == size ? 0 : -EINVAL;
 }
 
-/* The one physical range of a buffer: addresses are what they are. */
-static int take_physical(struct rknpu_mapping *mapping)
+/*
+ * The one physical range of a buffer: addresses are what they are. The allocator notes them for
+ * rknpu_domain_read(), if no other buffer has put the same memory there.
+ */
+static int take_physical(struct rknpu_mapping *mapping, struct rknpu_domain *domain)
 {
 	u64 size = mapping->bo->base.size, done = 0;
 	struct sg_table *sgt = mapping->bo->sgt;
 	u64 start = sg_dma_address(sgt->sgl);
 	struct scatterlist *sg;
-	int i;
+	int i, ret;
 
 	for_each_sgtable_dma_sg(sgt, sg, i) {
 		if (sg_dma_address(sg) != start + done)
@@ -300,7 +303,8 @@ static int take_physical(struct rknpu_mapping *mapping)
 		return -EINVAL;
 	mapping->mm_node.start = start;
 	mapping->mm_node.size = size;
-	return 0;
+	ret = drm_mm_reserve_node(&domain->mm, &mapping->mm_node);
+	return ret == -ENOSPC ? 0 : ret;
 }
 
 static int take_iova(struct rknpu_mapping *mapping, struct rknpu_domain *domain)
@@ -337,7 +341,7 @@ int rknpu_mapping_map(struct rknpu_mapping *mapping, struct rknpu_domain *domain
 
 	guard(mutex)(&domain->lock);
 
-	ret = domain->iommu ? take_iova(mapping, domain) : take_physical(mapping);
+	ret = domain->iommu ? take_iova(mapping, domain) : take_physical(mapping, domain);
 	if (ret)
 		return ret;
 	rknpu_usage_add_iova(mapping->space, mapping->mm_node.size);
@@ -353,10 +357,10 @@ static void mapping_unmap(struct rknpu_mapping *mapping)
 
 	mutex_lock(&domain->lock);
 	rknpu_usage_add_iova(mapping->space, -(s64)mapping->mm_node.size);
-	if (domain->iommu) {
+	if (domain->iommu)
 		iommu_unmap(domain->iommu, mapping->mm_node.start, mapping->mm_node.size);
+	if (drm_mm_node_allocated(&mapping->mm_node))
 		drm_mm_remove_node(&mapping->mm_node);
-	}
 	mutex_unlock(&domain->lock);
 
 	rknpu_domain_put(domain);
@@ -468,15 +472,15 @@ static bool leave_to_jobs(struct rknpu_mapping *mapping)
  * @len: bytes
  *
  * Context: neither allocates nor waits.
- * Return: bytes read. Fewer than @len at the end of a buffer; 0 in imported memory, without an
- * IOMMU, and while somebody changes mappings.
+ * Return: bytes read. Fewer than @len at the end of a buffer; 0 in imported memory, outside of the
+ * process's buffers, and while somebody changes mappings.
  */
 size_t rknpu_domain_read(struct rknpu_domain *domain, u64 address, void *data, size_t len)
 {
 	struct drm_mm_node *node;
 	size_t done = 0;
 
-	if (!domain->iommu || address >= RKNPU_IOVA_END || !mutex_trylock(&domain->lock))
+	if (address >= RKNPU_IOVA_END || !mutex_trylock(&domain->lock))
 		return 0;
 
 	drm_mm_for_each_node_in_range(node, &domain->mm, address, address + 1) {

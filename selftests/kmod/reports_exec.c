@@ -159,14 +159,16 @@ static int one_job(void *arg)
 	struct rknpu_submit job;
 	struct npu_matmul mm;
 	int fd = npu_open(), ret;
+	__u32 domain;
 
 	if (fd < 0)
 		return 1;
-	ret = npu_matmul_create_in(&mm, fd, id % RKNPU_MAX_IOMMU_DOMAIN_NUM, 1, 64, 32, id);
+	domain = npu_has_iommu(fd) ? id % RKNPU_MAX_IOMMU_DOMAIN_NUM : 0;
+	ret = npu_matmul_create_in(&mm, fd, domain, 1, 64, 32, id);
 	if (!ret) {
 		npu_matmul_poison(&mm);
 		npu_matmul_job(&mm, &job, RKNPU_CORE_AUTO_MASK, 0, 1);
-		job.iommu_domain_id = id % RKNPU_MAX_IOMMU_DOMAIN_NUM;
+		job.iommu_domain_id = domain;
 		job.timeout = 1000;
 		ret = npu_submit(fd, &job);
 	}
