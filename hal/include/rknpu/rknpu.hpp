@@ -13,5 +13,6 @@
 #include <rknpu/job.hpp>
 #include <rknpu/layout.hpp>
 #include <rknpu/matmul.hpp>
+#include <rknpu/regcmd.hpp>
 #include <rknpu/result.hpp>
 #include <rknpu/unique_fd.hpp>
