@@ -15,4 +15,6 @@
 #include <rknpu/matmul.hpp>
 #include <rknpu/regcmd.hpp>
 #include <rknpu/result.hpp>
+#include <rknpu/soc.hpp>
 #include <rknpu/unique_fd.hpp>
+#include <rknpu/validate.hpp>
