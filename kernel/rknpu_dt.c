@@ -26,6 +26,7 @@
 #include "rknpu_compat.h"
 #include "rknpu_device.h"
 #include "rknpu_drv.h"
+#include "rknpu_fault.h"
 #include "rknpu_regs.h"
 #include "rknpu_soc.h"
 #include "rknpu_suspend.h"
@@ -249,7 +250,7 @@ static int rknpu_node_resume(struct device *dev)
 	ret = enable_supplies(node);
 	if (ret)
 		return ret;
-	ret = clk_bulk_prepare_enable(node->num_clks, node->clks);
+	ret = rknpu_fault_power_on() ? -EIO : clk_bulk_prepare_enable(node->num_clks, node->clks);
 	if (ret) {
 		disable_supplies(node, ARRAY_SIZE(node->supplies));
 		return ret;
@@ -305,6 +306,8 @@ static int enable_autosuspend(struct device *dev)
 {
 	pm_runtime_set_autosuspend_delay(dev, RKNPU_AUTOSUSPEND_MS);
 	pm_runtime_use_autosuspend(dev);
+	/* Forget that it failed, should the driver have been here before. */
+	pm_runtime_set_suspended(dev);
 	return devm_pm_runtime_enable(dev);
 }
 

@@ -61,6 +61,15 @@ void rknpu_power_fini(struct rknpu_device *rknpu)
 	mutex_destroy(&rknpu->power.lock);
 }
 
+/* Runtime PM remembers a failure and tries no more; the next job shall try. */
+static void forget_failure(struct rknpu_device *rknpu)
+{
+	unsigned int i;
+
+	for (i = 0; i < rknpu->num_nodes; i++)
+		pm_runtime_set_suspended(rknpu->nodes[i]->dev);
+}
+
 /**
  * rknpu_power_get() - keep the NPU powered from now on
  * @rknpu: the device
@@ -80,8 +89,10 @@ int rknpu_power_get(struct rknpu_device *rknpu)
 	if (atomic_inc_not_zero(&power->users))
 		return 0;
 	ret = pm_runtime_resume_and_get(rknpu->pm_dev);
-	if (ret)
+	if (ret) {
+		forget_failure(rknpu);
 		return ret;
+	}
 	atomic_set(&power->users, 2);
 	keep_on(power);
 	return 0;

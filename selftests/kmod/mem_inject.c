@@ -12,6 +12,7 @@
 #include "npu_client.h"
 #include "npu_control.h"
 #include "npu_dmabuf.h"
+#include "npu_inject.h"
 #include "npu_matmul.h"
 #include "npu_proc.h"
 #include "npu_sync.h"
@@ -19,21 +20,7 @@
 
 #define PAGE 4096U
 #define DEBUGFS "/sys/kernel/debug/"
-#define FAIL_IOMMU_MAP DEBUGFS "rknpu/fail_iommu_map/"
 #define MAX_PLACES 2000
-
-static int write_text(const char *path, const char *text)
-{
-	int fd = open(path, O_WRONLY | O_CLOEXEC);
-	int ret = 0;
-
-	if (fd < 0)
-		return -errno;
-	if (write(fd, text, strlen(text)) < 0)
-		ret = -errno;
-	close(fd);
-	return ret;
-}
 
 /* All kinds of allocations may fail, and none of them tells the log about it. */
 static int prepare_kernel(void)
@@ -45,19 +32,13 @@ static int prepare_kernel(void)
 		{ DEBUGFS "fail_page_alloc/ignore-gfp-highmem", "N" },
 		{ DEBUGFS "fail_page_alloc/min-order", "0" },
 		{ DEBUGFS "fail_page_alloc/verbose", "0" },
-		{ FAIL_IOMMU_MAP "verbose", "0" },
 	};
 	unsigned int i;
 	int ret = 0;
 
 	for (i = 0; i < ARRAY_SIZE(settings) && !ret; i++)
-		ret = write_text(settings[i][0], settings[i][1]);
+		ret = npu_write_file(settings[i][0], settings[i][1]);
 	return ret;
-}
-
-static bool kernel_injects(void)
-{
-	return !access("/proc/thread-self/fail-nth", W_OK);
 }
 
 /* What the calls work on. */
@@ -387,7 +368,7 @@ FIXTURE_SETUP(inject)
 	struct things *t = &self->t;
 	bool iommu;
 
-	if (!kernel_injects())
+	if (!npu_kernel_injects())
 		SKIP(return, "the kernel injects no failures");
 	ASSERT_EQ(0, prepare_kernel());
 	t->nth = open("/proc/thread-self/fail-nth", O_RDWR | O_CLOEXEC);
@@ -552,7 +533,7 @@ TEST(first_use_by_a_process)
 	bool taken = true;
 	int fd, ret;
 
-	if (!kernel_injects())
+	if (!npu_kernel_injects())
 		SKIP(return, "the kernel injects no failures");
 	ASSERT_EQ(0, prepare_kernel());
 	fd = npu_open();
@@ -581,26 +562,6 @@ TEST(first_use_by_a_process)
 	close(t.nth);
 }
 
-/* The next mapping by the IOMMU fails that exceeds a number of bytes. */
-static int fail_mapping(unsigned int after)
-{
-	char space[16];
-	int ret;
-
-	snprintf(space, sizeof(space), "%u", after);
-	ret = write_text(FAIL_IOMMU_MAP "space", space);
-	if (!ret)
-		ret = write_text(FAIL_IOMMU_MAP "times", "1");
-	if (!ret)
-		ret = write_text(FAIL_IOMMU_MAP "probability", "100");
-	return ret;
-}
-
-static int end_failing(void)
-{
-	return write_text(FAIL_IOMMU_MAP "probability", "0");
-}
-
 /* One failure in a buffer of several runs of memory: what was mapped before it is taken back. */
 TEST_F(inject, iommu_map)
 {
@@ -619,19 +580,19 @@ TEST_F(inject, iommu_map)
 		};
 		retry = arg;
 		/* A mapping passes while its size is less than what is left. */
-		ASSERT_EQ(0, fail_mapping(places[i] * PAGE + 1));
+		ASSERT_EQ(0, npu_inject(NPU_FAIL_IOMMU_MAP, places[i] * PAGE + 1, 1));
 		EXPECT_EQ(-ENOMEM, npu_create(self->t.fd, &arg));
-		ASSERT_EQ(0, end_failing());
+		ASSERT_EQ(0, npu_inject_end(NPU_FAIL_IOMMU_MAP));
 		EXPECT_TRUE(settles(&before, self->t.fd));
 		ASSERT_EQ(0, npu_create(self->t.fd, &retry));
 		EXPECT_EQ(0, npu_destroy(self->t.fd, retry.handle));
 	}
 
 	ASSERT_EQ(0, npu_import(self->t.fd, self->t.foreign.fd, &handle));
-	ASSERT_EQ(0, fail_mapping(0));
+	ASSERT_EQ(0, npu_inject(NPU_FAIL_IOMMU_MAP, 0, 1));
 	arg = (struct rknpu_mem_create) { .handle = handle };
 	EXPECT_EQ(-ENOMEM, npu_create(self->t.fd, &arg));
-	ASSERT_EQ(0, end_failing());
+	ASSERT_EQ(0, npu_inject_end(NPU_FAIL_IOMMU_MAP));
 	/* The import is still good, and gets its address now. */
 	arg = (struct rknpu_mem_create) { .handle = handle };
 	EXPECT_EQ(0, npu_create(self->t.fd, &arg));

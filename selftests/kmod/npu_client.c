@@ -8,8 +8,10 @@
 #include <sys/mman.h>
 
 #include "npu_client.h"
+#include "npu_proc.h"
 
 #define DRIVER "/sys/bus/platform/drivers/RKNPU/"
+#define DEVICE "fdab0000.npu"
 
 #define MAX_NODES 16
 
@@ -86,16 +88,19 @@ __u64 npu_usable_cores(int fd)
 	return npu_param(fd, RKNPU_PARAM_USABLE_CORES);
 }
 
+int npu_unbind(void)
+{
+	return npu_write_file(DRIVER "unbind", DEVICE);
+}
+
+int npu_bind(void)
+{
+	return npu_write_file(DRIVER "bind", DEVICE);
+}
+
 int npu_rebind(void)
 {
-	static const char device[] = "fdab0000.npu";
-	int unbind = open(DRIVER "unbind", O_WRONLY), bind = open(DRIVER "bind", O_WRONLY);
-	int ok = write(unbind, device, strlen(device)) > 0 &&
-		 write(bind, device, strlen(device)) > 0;
-
-	close(unbind);
-	close(bind);
-	return ok ? 0 : -1;
+	return npu_unbind() ?: npu_bind();
 }
 
 bool npu_has_iommu(int fd)

@@ -28,7 +28,9 @@ int npu_open(void);
 /* Path of the node behind an open file, e.g. /dev/dri/renderD128. */
 int npu_node_path(int fd, char *path, size_t len);
 
-/* Takes the driver off the NPU and puts it on again: 0 or -1. */
+/* Takes the driver off the NPU, puts it on, does both: 0 or -errno. */
+int npu_unbind(void);
+int npu_bind(void);
 int npu_rebind(void);
 
 int npu_ioctl(int fd, unsigned long request, void *arg);

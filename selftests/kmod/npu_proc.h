@@ -26,6 +26,9 @@ int npu_join(pid_t pid, long timeout_ms);
  */
 bool npu_kernel_is_slow(void);
 
+/* Writes a text to a file of the kernel: 0 or -errno. */
+int npu_write_file(const char *path, const char *text);
+
 /* KiB of a line of /proc/meminfo, e.g. "MemAvailable". */
 long npu_meminfo(const char *key);
 /* KiB in use, caches apart, when the kernel has freed what it frees later. */

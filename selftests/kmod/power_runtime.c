@@ -13,6 +13,7 @@
 #include "kselftest_harness.h"
 #include "npu_client.h"
 #include "npu_control.h"
+#include "npu_inject.h"
 #include "npu_matmul.h"
 #include "npu_proc.h"
 
@@ -39,18 +40,6 @@ static int read_file(const char *path, char *text, size_t len)
 	text[got > 0 ? got : 0] = 0;
 	text[strcspn(text, "\n")] = 0;
 	return got < 0 ? -errno : 0;
-}
-
-static int write_file(const char *path, const char *text)
-{
-	int fd = open(path, O_WRONLY);
-	ssize_t put;
-
-	if (fd < 0)
-		return -errno;
-	put = write(fd, text, strlen(text));
-	close(fd);
-	return put < 0 ? -errno : 0;
 }
 
 /* Calls fn for a file of all cores and IOMMUs; the number of them */
@@ -111,7 +100,7 @@ static unsigned long active_time(void)
 static void set_delay(const char *path, void *arg)
 {
 	/* IOMMUs have none. */
-	write_file(path, arg);
+	npu_write_file(path, arg);
 }
 
 static bool wait_for_off(void)
@@ -281,6 +270,60 @@ TEST_F_TIMEOUT(power, right_results_after_a_failure, 60)
 		ASSERT_TRUE(wait_for_off());
 		EXPECT_EQ(0, npu_matmul_run(&self->mm, 1U << core, 6000));
 	}
+}
+
+/*
+ * Power can't be had: the job fails at once, no register is touched, what was switched on is off
+ * again, and the next job has power.
+ */
+TEST_F_TIMEOUT(power, can_not_be_had, 60)
+{
+	struct rknpu_submit job;
+	unsigned int core;
+	int users;
+
+	if (!npu_kernel_injects())
+		SKIP(return, "the kernel injects no failures");
+	for (core = 0; core < NPU_CORES; core++) {
+		ASSERT_TRUE(wait_for_off());
+		users = users_of_supplies();
+		npu_ctl_clear(VNPU_CTL_CLEAR_COUNTERS);
+		npu_matmul_job(&self->mm, &job, 1U << core, 0, 4);
+		/* Each node of the cores in turn, if there are several: one passes while 2 are left. */
+		ASSERT_EQ(0, npu_inject(NPU_FAIL_POWER_ON, supplies() > 2 ? core + 1 : 0, 1));
+		EXPECT_EQ(-EIO, npu_submit(self->fd, &job));
+		ASSERT_EQ(0, npu_inject_end(NPU_FAIL_POWER_ON));
+		EXPECT_EQ(0, npu_ctl_total(VNPU_CTL_MMIO_READS) - npu_ctl_total(VNPU_CTL_MMU_READS));
+		EXPECT_EQ(0,
+			  npu_ctl_total(VNPU_CTL_MMIO_WRITES) - npu_ctl_total(VNPU_CTL_MMU_WRITES));
+		ASSERT_TRUE(wait_for_off());
+		EXPECT_EQ(users, users_of_supplies());
+		EXPECT_EQ(0, npu_matmul_run(&self->mm, 1U << core, 6000));
+	}
+}
+
+/* Nor when the driver comes: it gives up, and is there when power is. */
+TEST_F(power, can_not_be_had_by_the_driver)
+{
+	enum { TIMES = 8 };
+	unsigned int failed = 0;
+
+	if (!npu_kernel_injects())
+		SKIP(return, "the kernel injects no failures");
+	ASSERT_TRUE(wait_for_off());
+	npu_matmul_destroy(&self->mm);
+	close(self->fd);
+	/* Some of them come when the driver goes: the kernel switches the device on for that. */
+	ASSERT_EQ(0, npu_inject(NPU_FAIL_POWER_ON, 0, TIMES));
+	EXPECT_EQ(0, npu_unbind());
+	while (failed < TIMES && npu_bind())
+		failed++;
+	EXPECT_NE(0, failed);
+	EXPECT_GT(TIMES, failed);
+	self->fd = npu_open();
+	ASSERT_LE(0, self->fd);
+	ASSERT_EQ(0, npu_inject_end(NPU_FAIL_POWER_ON));
+	ASSERT_EQ(0, npu_matmul_create(&self->mm, self->fd, 4, 64, 32, 1));
 }
 
 /* Jobs that come just when the power goes */

@@ -13,6 +13,7 @@
 #include "kselftest_harness.h"
 #include "npu_client.h"
 #include "npu_control.h"
+#include "npu_inject.h"
 #include "npu_matmul.h"
 #include "npu_proc.h"
 #include "npu_sync.h"
@@ -20,18 +21,6 @@
 #define MS 1000 /* in microseconds */
 #define SLEEP_MS 1000
 #define QUEUED 8
-
-static int write_file(const char *path, const char *text)
-{
-	int fd = open(path, O_WRONLY);
-	ssize_t put;
-
-	if (fd < 0)
-		return -errno;
-	put = write(fd, text, strlen(text));
-	close(fd);
-	return put < 0 ? -errno : 0;
-}
 
 FIXTURE(suspend)
 {
@@ -58,8 +47,8 @@ FIXTURE_SETUP(suspend)
 {
 	npu_fault_none();
 	npu_ctl_clear(VNPU_CTL_CLEAR_RECORDS | VNPU_CTL_CLEAR_COUNTERS);
-	ASSERT_EQ(0, write_file("/sys/power/pm_test", variant->level));
-	ASSERT_EQ(0, write_file("/sys/module/suspend/parameters/pm_test_delay", "1"));
+	ASSERT_EQ(0, npu_write_file("/sys/power/pm_test", variant->level));
+	ASSERT_EQ(0, npu_write_file("/sys/module/suspend/parameters/pm_test_delay", "1"));
 	self->fd = npu_open();
 	ASSERT_LE(0, self->fd);
 }
@@ -70,7 +59,7 @@ FIXTURE_TEARDOWN(suspend)
 	unsigned int core;
 
 	npu_fault_none();
-	write_file("/sys/power/pm_test", "none");
+	npu_write_file("/sys/power/pm_test", "none");
 	for (core = 0; core < NPU_CORES; core++)
 		EXPECT_EQ(0, npu_good_job(self->fd, 1U << core));
 	close(self->fd);
@@ -82,7 +71,7 @@ FIXTURE_TEARDOWN(suspend)
 /* Suspends and resumes the system: 0 or -errno */
 static int sleep_once(void)
 {
-	return write_file("/sys/power/state", "mem");
+	return npu_write_file("/sys/power/state", "mem");
 }
 
 static int submit_async(struct npu_matmul *mm, __u32 core_mask, __u32 timeout, int fence_in)
@@ -295,13 +284,48 @@ TEST_F_TIMEOUT(suspend, waiting_processes_freeze, 120)
 	npu_matmul_destroy(&last);
 }
 
+/* Power does not come back: what waited fails, and so does all else until the driver is bound again. */
+TEST_F_TIMEOUT(suspend, no_power_afterwards, 60)
+{
+	struct npu_matmul running, waiting;
+	int fences[2];
+
+	if (!npu_kernel_injects())
+		SKIP(return, "the kernel injects no failures");
+	ASSERT_EQ(0, npu_matmul_create(&running, self->fd, 1, 64, 32, 1));
+	ASSERT_EQ(0, npu_matmul_create(&waiting, self->fd, 1, 64, 32, 2));
+	npu_slow(0, 300 * MS);
+	fences[0] = submit_async(&running, 1, 4000, -1);
+	fences[1] = submit_async(&waiting, 1, 4000, -1);
+	while (!npu_ctl_core(0, VNPU_CTL_STARTS))
+		npu_sleep_ms(1);
+	ASSERT_EQ(0, npu_inject(NPU_FAIL_POWER_ON, 0, 1));
+	sleep_once();
+	ASSERT_EQ(0, npu_inject_end(NPU_FAIL_POWER_ON));
+	npu_fault_none();
+	EXPECT_EQ(1, npu_fence_result(fences[0], 1000));
+	EXPECT_EQ(0, npu_matmul_wrong(&running, 0, 1));
+	EXPECT_EQ(-ENODEV, npu_fence_result(fences[1], 1000));
+	EXPECT_EQ(0, npu_usable_cores(self->fd));
+	EXPECT_EQ(-ENODEV, npu_good_job(self->fd, RKNPU_CORE_AUTO_MASK));
+	npu_matmul_destroy(&running);
+	npu_matmul_destroy(&waiting);
+	close(fences[0]);
+	close(fences[1]);
+	close(self->fd);
+	ASSERT_EQ(0, npu_rebind());
+	self->fd = npu_open();
+	ASSERT_LE(0, self->fd);
+	EXPECT_EQ(7, npu_usable_cores(self->fd));
+}
+
 TEST_F_TIMEOUT(suspend, again_and_again_under_load, 180)
 {
 	struct client clients[] = { { 1, 400 }, { 2, 400 }, { 4, 400 }, { 3, 200 }, { 0, 400 } };
 	pid_t pids[ARRAY_SIZE(clients)];
 	unsigned int i;
 
-	ASSERT_EQ(0, write_file("/sys/module/suspend/parameters/pm_test_delay", "0"));
+	ASSERT_EQ(0, npu_write_file("/sys/module/suspend/parameters/pm_test_delay", "0"));
 	for (i = 0; i < ARRAY_SIZE(clients); i++)
 		pids[i] = npu_spawn(compute, &clients[i]);
 	for (i = 0; i < 10; i++) {

@@ -15,9 +15,11 @@
 #include "npu_control.h"
 #include "npu_matmul.h"
 #include "npu_proc.h"
+#include "npu_sync.h"
 
 #define MIB (1024 * 1024ULL)
 #define MS 1000 /* in microseconds */
+#define POWER "/sys/bus/platform/devices/fdab0000.npu/power/"
 
 FIXTURE(defect)
 {
@@ -433,6 +435,44 @@ TEST_F_TIMEOUT(defect, handles_closed_meanwhile, 60)
 	EXPECT_LT(5, closer.rounds);
 	EXPECT_LT(5, user.rounds);
 	EXPECT_GT(before + 2048, npu_used_memory());
+}
+
+/*
+ * Root may say "off" as often as it likes, in the vendor's file and in runtime PM's: power stays
+ * while a job runs.
+ */
+TEST_F(defect, power_off_during_a_job)
+{
+	static const char *const files[] = {
+		"/sys/kernel/debug/rknpu/power", "/sys/kernel/debug/rknpu/load",
+		"/proc/rknpu/power",
+	};
+	struct rknpu_submit job;
+	struct npu_matmul mm;
+	unsigned int i, file;
+	int ret;
+
+	ASSERT_EQ(0, npu_matmul_create(&mm, self->fd, 4, 64, 32, 1));
+	npu_slow(0, 100 * MS);
+	npu_matmul_job(&mm, &job, 1, 0, 4);
+	job.flags |= RKNPU_JOB_NONBLOCK | RKNPU_JOB_FENCE_OUT;
+	job.timeout = 5000;
+	npu_matmul_poison(&mm);
+	ASSERT_EQ(0, npu_submit(self->fd, &job));
+	for (i = 0; i < 5; i++) {
+		for (file = 0; file < ARRAY_SIZE(files); file++) {
+			ret = npu_write_file(files[file], "off\n");
+			EXPECT_TRUE(!ret || ret == -ENOENT);
+		}
+		EXPECT_EQ(0, npu_write_file(POWER "autosuspend_delay_ms", "0"));
+		EXPECT_EQ(0, npu_write_file(POWER "control", i % 2 ? "on" : "auto"));
+	}
+	EXPECT_EQ(0, npu_write_file(POWER "control", "auto"));
+	EXPECT_EQ(1, npu_fence_result(job.fence_fd, 5000));
+	EXPECT_EQ(0, npu_matmul_wrong(&mm, 0, 4));
+	EXPECT_EQ(0, npu_write_file(POWER "autosuspend_delay_ms", "3000"));
+	close(job.fence_fd);
+	npu_matmul_destroy(&mm);
 }
 
 TEST_HARNESS_MAIN
