@@ -20,7 +20,7 @@
 
 #define PROCESSES 32
 #define DOMAINS 2
-#define SECONDS 12
+#define SECONDS 6
 #define SECONDS_SLOW 120 /* where what goes wrong shows best */
 #define ROWS 3
 

@@ -29,7 +29,7 @@ kmod_programs() {
 # them in all forms.
 quick_kmod_programs() {
 	if [ "$config" = guest ]; then
-		kmod_programs | grep -vxE 'mem_(cycles|race|limits)|dmabuf_import'
+		kmod_programs | grep -vxE 'mem_(cycles|race|limits)|dmabuf_import|debugfs|lifecycle|reports_exec|submit_many'
 	else
 		kmod_programs
 	fi
