@@ -17,6 +17,7 @@
 #include <linux/module.h>
 #include <linux/of.h>
 #include <linux/of_address.h>
+#include <linux/of_platform.h>
 #include <linux/platform_device.h>
 #include <linux/pm_runtime.h>
 #include <linux/regulator/consumer.h>
@@ -53,6 +54,9 @@ static const struct rknpu_match rknpu_match_rk3588_core = {
 	.soc = &rknpu_soc_rk3588,
 	.per_core = true,
 };
+
+/* The module has been loaded and stays so: who comes and goes now does it one by one. */
+static bool rknpu_dt_settled;
 
 static const struct of_device_id rknpu_dt_ids[] = {
 	{ .compatible = "rockchip,rk3588-rknpu", .data = &rknpu_match_rk3588 },
@@ -467,6 +471,26 @@ static int gather_others(struct device *dev)
 	return component_master_add_with_match(dev, &gather_ops, match);
 }
 
+/* Names the cores that another driver has: without them there is no NPU. */
+static void report_foreign_cores(const struct device_driver *ours)
+{
+	struct device_node *np = NULL;
+
+	while ((np = next_core(np))) {
+		struct platform_device *pdev = of_find_device_by_node(np);
+		struct device *dev = pdev ? &pdev->dev : NULL;
+
+		/* One that is being bound or unbound at the moment reports for itself. */
+		if (dev && device_trylock(dev)) {
+			if (dev->driver && dev->driver != ours)
+				pr_notice("RKNPU: driver %s has %s: no NPU until all cores are bound to RKNPU\n",
+					  dev->driver->name, dev_name(dev));
+			device_unlock(dev);
+		}
+		put_device(dev);
+	}
+}
+
 static int core_probe(struct platform_device *pdev, struct rknpu_node *node)
 {
 	int ret;
@@ -479,8 +503,11 @@ static int core_probe(struct platform_device *pdev, struct rknpu_node *node)
 	if (ret)
 		return ret;
 	node->gathers = is_first_core(&pdev->dev);
-	return node->gathers ? gather_others(&pdev->dev) :
-			       component_add(&pdev->dev, &core_component_ops);
+	ret = node->gathers ? gather_others(&pdev->dev) :
+			      component_add(&pdev->dev, &core_component_ops);
+	if (!ret && rknpu_dt_settled)
+		report_foreign_cores(pdev->dev.driver);
+	return ret;
 }
 
 static int rknpu_probe(struct platform_device *pdev)
@@ -498,6 +525,8 @@ static void rknpu_remove(struct platform_device *pdev)
 	const struct rknpu_match *match = of_device_get_match_data(&pdev->dev);
 	struct rknpu_node *node = platform_get_drvdata(pdev);
 
+	if (match->per_core && rknpu_dt_settled)
+		dev_notice(&pdev->dev, "unbound: no NPU until this core is bound again\n");
 	if (!match->per_core)
 		rknpu_device_unregister(node->rknpu);
 	else if (node->gathers)
@@ -523,7 +552,13 @@ static struct platform_driver rknpu_driver = {
  */
 int rknpu_dt_register_driver(void)
 {
-	return platform_driver_register(&rknpu_driver);
+	int ret = platform_driver_register(&rknpu_driver);
+
+	if (ret)
+		return ret;
+	report_foreign_cores(&rknpu_driver.driver);
+	rknpu_dt_settled = true;
+	return 0;
 }
 
 /**
@@ -531,5 +566,6 @@ int rknpu_dt_register_driver(void)
  */
 void rknpu_dt_unregister_driver(void)
 {
+	rknpu_dt_settled = false;
 	platform_driver_unregister(&rknpu_driver);
 }
