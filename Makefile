@@ -84,7 +84,7 @@ vm: vnpu ## Prepare the virtual machine: QEMU with the virtual board, kernel, mo
 install_module = kdir=$$(tools/vm/kernel/build $(1) | tail -n 1) && $(MAKE) module module-install \
 	KDIR="$$kdir" $(GUEST) INSTALL_MOD_PATH='$(CURDIR)/build/guest' DEPMOD=true
 
-.PHONY: guest guest-debug
+.PHONY: guest guest-debug guest-newest
 guest: aarch64 armhf ## Build what the VM boots with into build/guest: module, HAL, tests, demo
 	rm -rf build/guest
 	DESTDIR=build/guest cmake --install build/aarch64 >build/aarch64/install.log
@@ -92,15 +92,17 @@ guest: aarch64 armhf ## Build what the VM boots with into build/guest: module, H
 	$(call install_module)
 guest-debug: guest ## The same, with the module for the kernel that checks itself as well
 	$(call install_module,--config debug)
+guest-newest: guest ## The same, with the module for the newest kernel as well, where mainline's driver is
+	$(call install_module,--version 7.x)
 
 ## Checks --------------------------------------------------------------------------------------------------------------
 
 .PHONY: check check-host check-vm check-debug
-check: setup release asan vm guest ## Run all tests: on this machine, then in the VM
+check: setup release asan vm guest-newest ## Run all tests: on this machine, then in the VM
 	selftests/runner/run host vm
 check-host: release asan ## Run the tests that need no VM, optimised and with sanitizers
 	selftests/runner/run host
-check-vm: vm guest ## Run the tests in the VM
+check-vm: vm guest-newest ## Run the tests in the VM
 	selftests/runner/run vm
 check-debug: vm guest-debug ## Run the driver's tests on a kernel that checks itself: memory, locks, leaks, DMA; slow
 	selftests/runner/run debug
