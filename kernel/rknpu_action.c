@@ -19,6 +19,7 @@
 #include "rknpu_device.h"
 #include "rknpu_drv.h"
 #include "rknpu_mmu.h"
+#include "rknpu_traffic.h"
 
 /* The mainline form names the core clock, in the BSP form it is the first one. */
 static u32 core_rate(const struct rknpu_node *node)
@@ -96,13 +97,18 @@ int rknpu_action(struct rknpu_file *file, struct rknpu_action *args)
 	case RKNPU_ACT_RESET:
 		/* The recovery keeps the cores clean; only a new bind helps when it gave up. */
 		return READ_ONCE(rknpu->wedged) ? -ENODEV : 0;
+	case RKNPU_GET_BW_PRIORITY:
+	case RKNPU_SET_BW_PRIORITY:
+	case RKNPU_GET_BW_EXPECT:
+	case RKNPU_SET_BW_EXPECT:
+	case RKNPU_GET_BW_TW:
+	case RKNPU_SET_BW_TW:
 	case RKNPU_ACT_CLR_TOTAL_RW_AMOUNT:
 	case RKNPU_GET_DT_WR_AMOUNT:
 	case RKNPU_GET_DT_RD_AMOUNT:
 	case RKNPU_GET_WT_RD_AMOUNT:
 	case RKNPU_GET_TOTAL_RW_AMOUNT:
-		/* This SoC has no counters; the value stays as it is. */
-		return 0;
+		return rknpu_traffic_action(rknpu, args->flags, &args->value);
 	case RKNPU_GET_IOMMU_EN:
 		args->value = rknpu->iommu;
 		return 0;

@@ -26,9 +26,6 @@
 #include "rknpu_sched.h"
 #include "rknpu_soc.h"
 
-/* Length of an asserted reset: 32 cycles of the slowest clock, with a wide margin */
-#define RKNPU_RESET_US 10
-
 /* So many interrupts that nobody claims are a storm; the kernel gives up a line after 99,900 */
 #define RKNPU_STORM_INTERRUPTS 10000
 /* So often in a row a storm, or an interrupt that did not come, and the core is out of service */

@@ -24,8 +24,10 @@
 #include "rknpu_drv.h"
 #include "rknpu_job.h"
 #include "rknpu_mmu.h"
+#include "rknpu_reset.h"
 #include "rknpu_sched.h"
 #include "rknpu_soc.h"
+#include "rknpu_traffic.h"
 
 static void dma_dev_release(struct drm_device *drm, void *dma_pdev)
 {
@@ -142,6 +144,8 @@ static void cores_reset(struct rknpu_device *rknpu)
 
 	for (i = 0; i < rknpu->num_cores; i++) {
 		ret = rknpu_core_reset(&rknpu->cores[i]);
+		if (!ret && !i)
+			rknpu_reset_write_init(rknpu->nodes[0]);
 		if (!ret || ret == -EOPNOTSUPP)
 			continue;
 		dev_warn(rknpu->drm.dev, "core %u: can't be reset (%pe), out of service\n", i,
@@ -235,6 +239,9 @@ struct rknpu_device *rknpu_device_register(struct device *dev, struct rknpu_node
 	if (ret)
 		return ERR_PTR(ret);
 	ret = rknpu_sram_init(rknpu);
+	if (ret)
+		return ERR_PTR(ret);
+	ret = rknpu_traffic_init(rknpu);
 	if (ret)
 		return ERR_PTR(ret);
 	ret = rknpu_coredump_init(rknpu);

@@ -15,6 +15,7 @@
 #include "rknpu_core.h"
 #include "rknpu_dispatch.h"
 #include "rknpu_power.h"
+#include "rknpu_soc.h"
 #include "rknpu_sram.h"
 #include "rknpu_usage.h"
 
@@ -28,9 +29,9 @@ struct dentry;
 struct iommu_group;
 struct platform_device;
 struct regulator;
+struct reset_control;
 struct rknpu_coredump;
 struct rknpu_domain;
-struct rknpu_soc;
 
 /**
  * struct rknpu_node - one device-tree node with NPU cores and the IOMMU in front of them
@@ -60,6 +61,8 @@ struct rknpu_node {
 	unsigned int num_cores;
 	/** @io: windows, interrupt and resets of each core */
 	struct rknpu_core_io io[RKNPU_DISPATCH_MAX_CORES];
+	/** @common_resets: lines that concern all cores, NULL when the SoC has none */
+	struct reset_control *common_resets[RKNPU_MAX_COMMON_RESETS];
 	/** @group: IOMMU group; NULL before the device is up */
 	struct iommu_group *group;
 	/** @domain: what is attached, with a reference; only touched by the device's work queue */
@@ -99,6 +102,13 @@ struct rknpu_device {
 	struct rknpu_usage usage;
 	/** @hw_version: version registers of core 0 */
 	u32 hw_version;
+	/** @bandwidth: registers that say how urgent transfers are; NULL: the SoC has none */
+	void __iomem *bandwidth;
+	/**
+	 * @reset_lock: held while cores are in reset, and by who reads registers beside the jobs.
+	 * Fences depend on the former: nothing waits for memory under it. Outside @lock.
+	 */
+	struct mutex reset_lock;
 
 	/**
 	 * @lock: protects @dispatch, @recover, @waiting, @stopping, @paused, what the cores run,

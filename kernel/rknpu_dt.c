@@ -15,6 +15,7 @@
 #include <linux/interrupt.h>
 #include <linux/io.h>
 #include <linux/module.h>
+#include <linux/nvmem-consumer.h>
 #include <linux/of.h>
 #include <linux/of_address.h>
 #include <linux/of_platform.h>
@@ -29,6 +30,7 @@
 #include "rknpu_drv.h"
 #include "rknpu_fault.h"
 #include "rknpu_regs.h"
+#include "rknpu_reset.h"
 #include "rknpu_soc.h"
 #include "rknpu_suspend.h"
 
@@ -49,6 +51,11 @@ struct rknpu_match {
 	bool per_core;
 };
 
+static const struct rknpu_match rknpu_match_rk3562 = { .soc = &rknpu_soc_rk3562 };
+static const struct rknpu_match rknpu_match_rk3568 = { .soc = &rknpu_soc_rk3568 };
+static const struct rknpu_match rknpu_match_rk3576 = { .soc = &rknpu_soc_rk3576 };
+static const struct rknpu_match rknpu_match_rv1106 = { .soc = &rknpu_soc_rv1106 };
+static const struct rknpu_match rknpu_match_rv1126b = { .soc = &rknpu_soc_rv1126b };
 static const struct rknpu_match rknpu_match_rk3588 = { .soc = &rknpu_soc_rk3588 };
 static const struct rknpu_match rknpu_match_rk3588_core = {
 	.soc = &rknpu_soc_rk3588,
@@ -59,7 +66,14 @@ static const struct rknpu_match rknpu_match_rk3588_core = {
 static bool rknpu_dt_settled;
 
 static const struct of_device_id rknpu_dt_ids[] = {
+	{ .compatible = "rockchip,rk3562-rknpu", .data = &rknpu_match_rk3562 },
+	{ .compatible = "rockchip,rk3568-rknpu", .data = &rknpu_match_rk3568 },
+	{ .compatible = "rockchip,rk3576-rknpu", .data = &rknpu_match_rk3576 },
 	{ .compatible = "rockchip,rk3588-rknpu", .data = &rknpu_match_rk3588 },
+	{ .compatible = "rockchip,rv1106-rknpu", .data = &rknpu_match_rv1106 },
+	{ .compatible = "rockchip,rv1126b-rknpu", .data = &rknpu_match_rv1126b },
+	/* The generic one of vendor trees, beside or instead of that of RK3568 */
+	{ .compatible = "rockchip,rknpu", .data = &rknpu_match_rk3568 },
 	{ .compatible = "rockchip,rk3588-rknn-core", .data = &rknpu_match_rk3588_core },
 	{}
 };
@@ -95,6 +109,44 @@ static int get_resets(struct device *dev, struct rknpu_core_io *io, const char *
 		return dev_err_probe(dev, ret, "can't get resets\n");
 	if (!io->resets[0])
 		dev_info(dev, "no resets: a core that hangs can't be recovered\n");
+	return 0;
+}
+
+static int get_common_resets(struct rknpu_node *node)
+{
+	unsigned int i;
+
+	for (i = 0; i < ARRAY_SIZE(node->common_resets) && node->soc->common_resets[i]; i++) {
+		const char *name = node->soc->common_resets[i];
+		struct reset_control *reset =
+			devm_reset_control_get_optional_exclusive(node->dev, name);
+
+		if (IS_ERR(reset))
+			return dev_err_probe(node->dev, PTR_ERR(reset), "can't get reset %s\n",
+					     name);
+		node->common_resets[i] = reset;
+	}
+	return 0;
+}
+
+/*
+ * A die with fuses is told from the whole one by an nvmem cell: a mask of the cores that don't
+ * work. The last core is cut off whatever it says.
+ */
+static int find_fused(struct rknpu_node *node)
+{
+	const struct rknpu_soc *fused = node->soc->fused;
+	u8 bad;
+	int ret;
+
+	if (!fused || of_property_match_string(node->dev->of_node, "nvmem-cell-names", "cores") < 0)
+		return 0;
+	ret = nvmem_cell_read_u8(node->dev, "cores", &bad);
+	if (ret)
+		return dev_err_probe(node->dev, ret, "can't read which cores there are\n");
+	if (bad & GENMASK(fused->num_cores - 1, 0))
+		return dev_err_probe(node->dev, -ENODEV, "cores %#x don't work\n", bad);
+	node->soc = fused;
 	return 0;
 }
 
@@ -152,6 +204,12 @@ static struct rknpu_node *node_create(struct platform_device *pdev,
 		return ERR_PTR(-ENOMEM);
 	node->dev = &pdev->dev;
 	node->soc = match->soc;
+	ret = find_fused(node);
+	if (ret)
+		return ERR_PTR(ret);
+	ret = get_common_resets(node);
+	if (ret)
+		return ERR_PTR(ret);
 	node->num_clks = devm_clk_bulk_get_all(&pdev->dev, &node->clks);
 	if (node->num_clks < 0)
 		return ERR_PTR(dev_err_probe(&pdev->dev, node->num_clks, "can't get clocks\n"));
@@ -259,6 +317,7 @@ static int rknpu_node_resume(struct device *dev)
 		disable_supplies(node, ARRAY_SIZE(node->supplies));
 		return ret;
 	}
+	rknpu_reset_write_init(node);
 	WRITE_ONCE(node->powered, true);
 	return 0;
 }

@@ -17,6 +17,7 @@
 
 #include "rknpu_device.h"
 #include "rknpu_memory.h"
+#include "rknpu_soc.h"
 
 /* Lengths of runs to try, as powers of two: 1 MiB, 64 KiB, 4 KiB with the usual pages */
 static const unsigned int rknpu_page_orders[] = { 8, 4, 0 };
@@ -131,7 +132,7 @@ static int get_contiguous(struct rknpu_device *rknpu, struct rknpu_memory *mem, 
  * @rknpu: the device
  * @mem: all zero, filled in
  * @size: bytes, whole pages
- * @dma32: only from below 4 GiB; always so without an IOMMU
+ * @dma32: only from below 4 GiB; always so without an IOMMU, or with one that reaches no further
  *
  * Return: 0 or -ENOMEM; @mem is empty then.
  */
@@ -140,6 +141,7 @@ int rknpu_memory_alloc(struct rknpu_device *rknpu, struct rknpu_memory *mem, u64
 	unsigned long num = size >> PAGE_SHIFT;
 	int ret;
 
+	dma32 |= rknpu->soc->dma_bits <= 32;
 	if (!memory_left(num))
 		return -ENOMEM;
 	mem->pages = kvmalloc_array(num, sizeof(*mem->pages), GFP_KERNEL_ACCOUNT);

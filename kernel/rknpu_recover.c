@@ -26,6 +26,7 @@
 #include "rknpu_device.h"
 #include "rknpu_job.h"
 #include "rknpu_mmu.h"
+#include "rknpu_reset.h"
 #include "rknpu_sched.h"
 #include "rknpu_soc.h"
 
@@ -80,20 +81,51 @@ static void take_dump(struct rknpu_core *core)
  * The IOMMU's handler reads the registers of all its banks, whichever core's line it serves; none
  * of them may be in reset then.
  */
-static int reset_in_silence(struct rknpu_core *core)
+static void hold_lines(struct rknpu_device *rknpu, const struct rknpu_node *node)
 {
-	struct rknpu_device *rknpu = core->rknpu;
 	unsigned int i;
-	int ret;
+
+	mutex_lock(&rknpu->reset_lock);
+	for (i = 0; i < rknpu->num_cores; i++)
+		if (rknpu->cores[i].node == node)
+			rknpu_core_hold_line(&rknpu->cores[i]);
+}
+
+static void release_lines(struct rknpu_device *rknpu, const struct rknpu_node *node)
+{
+	unsigned int i;
 
 	for (i = 0; i < rknpu->num_cores; i++)
-		if (rknpu->cores[i].node == core->node)
-			rknpu_core_hold_line(&rknpu->cores[i]);
-	ret = rknpu_core_reset(core);
-	for (i = 0; i < rknpu->num_cores; i++)
-		if (rknpu->cores[i].node == core->node)
+		if (rknpu->cores[i].node == node)
 			rknpu_core_release_line(&rknpu->cores[i]);
+	mutex_unlock(&rknpu->reset_lock);
+}
+
+static int reset_in_silence(struct rknpu_core *core)
+{
+	int ret;
+
+	hold_lines(core->rknpu, core->node);
+	ret = rknpu_core_reset(core);
+	if (!ret && !core->index)
+		rknpu_reset_write_init(core->node);
+	release_lines(core->rknpu, core->node);
 	return ret;
+}
+
+/* What the cores share may be in any state after a failure. All of them have run dry. */
+static void reset_shared(struct rknpu_device *rknpu, const struct rknpu_node *node)
+{
+	int ret;
+
+	if (!node->common_resets[0])
+		return;
+	hold_lines(rknpu, node);
+	ret = rknpu_reset_common(node);
+	rknpu_reset_write_init(node);
+	release_lines(rknpu, node);
+	if (ret)
+		dev_err(node->dev, "can't reset what the cores share: %d\n", ret);
 }
 
 /* Resets a stopped core and ends its part of the job. */
@@ -196,6 +228,7 @@ static void recover_node(struct rknpu_device *rknpu, unsigned int index)
 
 	if (!all_reset)
 		return;
+	reset_shared(rknpu, node);
 
 	if (node->domain)
 		ret = rknpu_mmu_attach(node, node->domain);

@@ -43,6 +43,22 @@
 #define   RKNPU_S_POINTER_ARM		0xe		/* ping-pong of both pointers, by itself */
 #define   RKNPU_S_POINTER_CORE_SHIFT	28
 
+/* Traffic counters, from the clear register on; bits of that. In units of the fetch amount. */
+#define   RKNPU_COUNTERS_ENABLE		0x101
+#define   RKNPU_COUNTERS_HOLD		BIT(31)
+#define RKNPU_COUNTERS_DATA_WRITTEN	0x24
+#define RKNPU_COUNTERS_DATA_READ	0x28
+#define RKNPU_COUNTERS_WEIGHTS_READ	0x2c
+
+/* Bandwidth registers, offsets in their own window */
+#define RKNPU_BANDWIDTH_PRIORITY	0x0
+#define RKNPU_BANDWIDTH_EXPECT		0x8
+#define RKNPU_BANDWIDTH_TW		0xc
+#define RKNPU_BANDWIDTH_SIZE		0x10
+
+/* Length of an asserted reset: 32 cycles of the slowest clock, with a wide margin */
+#define RKNPU_RESET_US			10
+
 /* Registers of the blocks, from the program controller's on; behind them come DMA and IOMMU */
 #define RKNPU_WINDOW_BLOCKS		0x8000
 

@@ -4,6 +4,19 @@
 
 #include <linux/types.h>
 
+/* Reset lines that no single core owns */
+#define RKNPU_MAX_COMMON_RESETS 2
+
+/**
+ * struct rknpu_reg_value - a write of a register
+ */
+struct rknpu_reg_value {
+	/** @offset: of the register, in the core's window */
+	u16 offset;
+	/** @value: what is written */
+	u32 value;
+};
+
 /**
  * struct rknpu_soc - what differs between SoCs
  */
@@ -14,14 +27,28 @@ struct rknpu_soc {
 	u16 number;
 	/** @num_cores: cores of the whole NPU */
 	u8 num_cores;
-	/** @dma_bits: width of physical addresses that the NPU's IOMMU can reach */
+	/** @dma_bits: width of physical addresses that the NPU, or its IOMMU, can reach */
 	u8 dma_bits;
-	/** @amount_scale: 64-bit commands per unit of the fetch amount */
+	/** @amount_scale: 64-bit commands per unit of the fetch amount, and of the counters */
 	u8 amount_scale;
 	/** @task_number_bits: width of the task number in the task control register */
 	u8 task_number_bits;
 	/** @task_status: offset of the task status register */
 	u16 task_status;
+	/** @counters: offsets of the clear registers of the traffic counters; 0: none */
+	u16 counters[2];
+	/** @counters_slave: counters are cleared in slave mode only */
+	bool counters_slave;
+	/** @bandwidth: physical address of the bandwidth priority registers; 0: none */
+	phys_addr_t bandwidth;
+	/** @init: what core 0 needs written after power-on and after each reset */
+	const struct rknpu_reg_value *init;
+	/** @num_init: number of @init */
+	u8 num_init;
+	/** @common_resets: names of reset lines that concern all cores */
+	const char *common_resets[RKNPU_MAX_COMMON_RESETS];
+	/** @fused: the SoC with this die and some cores cut off by fuses; NULL: there is none */
+	const struct rknpu_soc *fused;
 };
 
 /* Largest number of tasks of one start, also the mask of the task counter */
@@ -30,6 +57,11 @@ static inline u32 rknpu_soc_max_tasks(const struct rknpu_soc *soc)
 	return (1u << soc->task_number_bits) - 1;
 }
 
+extern const struct rknpu_soc rknpu_soc_rk3562;
+extern const struct rknpu_soc rknpu_soc_rk3568;
+extern const struct rknpu_soc rknpu_soc_rk3576;
 extern const struct rknpu_soc rknpu_soc_rk3588;
+extern const struct rknpu_soc rknpu_soc_rv1106;
+extern const struct rknpu_soc rknpu_soc_rv1126b;
 
 #endif

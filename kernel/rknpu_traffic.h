@@ -1,0 +1,12 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+#ifndef _RKNPU_TRAFFIC_H_
+#define _RKNPU_TRAFFIC_H_
+
+#include <linux/types.h>
+
+struct rknpu_device;
+
+int rknpu_traffic_init(struct rknpu_device *rknpu);
+int rknpu_traffic_action(struct rknpu_device *rknpu, u32 action, u32 *value);
+
+#endif
