@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "npu_matmul.h"
+#include "npu_soc.h"
 
 #define POISON 0x5a5aa5a5
 
@@ -79,6 +80,7 @@ static void patch(__u64 *list, __u16 reg, __u32 value)
 void npu_matmul_list(__u64 *list, unsigned int row, unsigned int m, unsigned int k, unsigned int n,
 		     const struct npu_matmul_addr *at)
 {
+	const unsigned int scale = npu_soc()->scale;
 	unsigned int i;
 
 	for (i = 0; i < NPU_BODY_CMDS; i++)
@@ -100,7 +102,8 @@ void npu_matmul_list(__u64 *list, unsigned int row, unsigned int m, unsigned int
 	/* Tail: the next list and its length, marker, start of CNA, CORE and DPU. */
 	if (row + 1 < m) {
 		list[i++] = npu_command(NPU_REG_PC_NEXT, at->regcmd + (row + 1) * NPU_LIST_BYTES);
-		list[i++] = npu_command(NPU_REG_PC_AMOUNT, (NPU_BODY_CMDS + 5) / 2 - 1);
+		list[i++] = npu_command(NPU_REG_PC_AMOUNT,
+					(NPU_LIST_CMDS + scale - 1) / scale - 1);
 	} else {
 		list[i++] = 0;
 		list[i++] = npu_command(NPU_REG_PC_AMOUNT, 0);
@@ -111,9 +114,10 @@ void npu_matmul_list(__u64 *list, unsigned int row, unsigned int m, unsigned int
 
 size_t npu_weight_index(unsigned int k, unsigned int n, unsigned int rows_k)
 {
-	size_t block = (size_t)(n / 32) * (rows_k / 32) + k / 32;
+	const unsigned int group = npu_soc()->kernels;
+	size_t block = (size_t)(n / group) * (rows_k / 32) + k / 32;
 
-	return (block * 32 + n % 32) * 32 + k % 32;
+	return (block * group + n % group) * 32 + k % 32;
 }
 
 /* Operands are whole numbers from -8 to 8 that depend on place and seed only. */
@@ -272,6 +276,8 @@ void npu_matmul_job(const struct npu_matmul *mm, struct rknpu_submit *job, __u32
 	*job = (struct rknpu_submit) {
 		.flags = RKNPU_JOB_PC | RKNPU_JOB_BLOCK | RKNPU_JOB_PINGPONG,
 		.timeout = 6000,
+		/* Where there is but one core, this is its range. */
+		.task_start = first,
 		.task_number = count,
 		.task_obj_addr = mm->tasks.token,
 		.core_mask = core_mask,
