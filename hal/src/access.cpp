@@ -21,25 +21,87 @@ bool writes(Access mode) {
     return mode != Access::Read;
 }
 
-std::uint64_t dmabuf_direction(Access mode) {
-    return (reads(mode) ? DMA_BUF_SYNC_READ : 0) | (writes(mode) ? DMA_BUF_SYNC_WRITE : 0);
+// Throws stale lines of the driver's memory out of the cache, but none that another guard may have written to. When the
+// CPU only writes, that matters for the two lines that the range shares with its neighbours: written back whole, they
+// would carry old bytes over what the NPU wrote there.
+Result<void> fetch(BufferState& buffer, const ByteRange& range, Access mode) {
+    for (const ByteRange& part : buffer.accesses().uncovered(range)) {
+        if (reads(mode)) {
+            if (auto r = buffer.sync(part.offset, part.size, RKNPU_MEM_SYNC_FROM_DEVICE); !r)
+                return r;
+            continue;
+        }
+        const bool ragged_begin = part.offset % kCacheLine != 0;
+        const bool ragged_end = part.end() % kCacheLine != 0 && part.end() != buffer.size();
+        if (ragged_begin) {
+            if (auto r = buffer.sync(part.offset, 1, RKNPU_MEM_SYNC_FROM_DEVICE); !r)
+                return r;
+        }
+        if (ragged_end) {
+            if (auto r = buffer.sync(part.end() - 1, 1, RKNPU_MEM_SYNC_FROM_DEVICE); !r)
+                return r;
+        }
+    }
+    return {};
 }
 
-// Throws stale lines out of the cache. When the CPU only writes, that matters for the two lines that the range shares
-// with its neighbours: written back whole, they would carry old bytes over what the NPU wrote there.
-Result<void> sync_begin(const AccessState& access) {
-    if (reads(access.mode))
-        return access.buffer->sync(access.offset, access.size, RKNPU_MEM_SYNC_FROM_DEVICE);
-    const std::uint64_t end = access.offset + access.size;
-    const bool ragged_begin = access.offset % kCacheLine != 0;
-    const bool ragged_end = end % kCacheLine != 0 && end != access.buffer->size();
-    if (ragged_begin) {
-        if (auto r = access.buffer->sync(access.offset, 1, RKNPU_MEM_SYNC_FROM_DEVICE); !r)
-            return r;
+// A dma-buf is synced whole, so its first guard fetches all of it, also one that only writes: what a later guard reads
+// must not be thrown out under the first one. Further guards then add no more than that there is something to write.
+Result<void> begin_dmabuf(BufferState& buffer, Access mode) {
+    const OpenAccesses& open = buffer.accesses();
+    std::uint64_t flags = 0;
+    if (open.empty())
+        flags = writes(mode) ? DMA_BUF_SYNC_RW : DMA_BUF_SYNC_READ;
+    else if (writes(mode) && !open.any_writer())
+        flags = DMA_BUF_SYNC_WRITE;
+    return flags ? buffer.sync_dmabuf(DMA_BUF_SYNC_START | flags) : Result<void>();
+}
+
+// `open` is without the access that ends. What it wrote is written back at once, as a job may use the buffer while
+// guards that read it stay open.
+Result<void> end_dmabuf(BufferState& buffer, Access mode) {
+    const OpenAccesses& open = buffer.accesses();
+    if (open.empty()) {
+        auto result = buffer.sync_dmabuf(DMA_BUF_SYNC_END | (writes(mode) ? DMA_BUF_SYNC_RW : DMA_BUF_SYNC_READ));
+        buffer.close_dmabuf();
+        return result;
     }
-    if (ragged_end)
-        return access.buffer->sync(end - 1, 1, RKNPU_MEM_SYNC_FROM_DEVICE);
-    return {};
+    if (!writes(mode))
+        return {};
+    auto result = buffer.sync_dmabuf(DMA_BUF_SYNC_END | DMA_BUF_SYNC_WRITE);
+    if (result && open.any_writer())
+        result = buffer.sync_dmabuf(DMA_BUF_SYNC_START | DMA_BUF_SYNC_WRITE);
+    return result;
+}
+
+Error conflict(const ByteRange& asked, const ByteRange& open) {
+    return {std::make_error_code(std::errc::device_or_resource_busy),
+            format("bytes %llu to %llu are to be written, and another guard has %llu to %llu open for writing; end it "
+                   "first",
+                   static_cast<unsigned long long>(asked.offset), static_cast<unsigned long long>(asked.end()),
+                   static_cast<unsigned long long>(open.offset), static_cast<unsigned long long>(open.end()))};
+}
+
+Result<void> begin_sync(BufferState& buffer, const ByteRange& range, Access mode) {
+    switch (buffer.origin()) {
+    case Origin::Driver:
+        return fetch(buffer, range, mode);
+    case Origin::Dmabuf:
+        return begin_dmabuf(buffer, mode);
+    default:
+        return {};
+    }
+}
+
+Result<void> end_sync(BufferState& buffer, const ByteRange& range, Access mode) {
+    switch (buffer.origin()) {
+    case Origin::Driver:
+        return writes(mode) ? buffer.sync(range.offset, range.size, RKNPU_MEM_SYNC_TO_DEVICE) : Result<void>();
+    case Origin::Dmabuf:
+        return end_dmabuf(buffer, mode);
+    default:
+        return {};
+    }
 }
 
 } // namespace
@@ -50,29 +112,26 @@ Result<std::unique_ptr<AccessState>> begin_access(std::shared_ptr<BufferState> b
         return std::move(fits).error();
 
     auto access = std::make_unique<AccessState>();
-    access->buffer = std::move(buffer);
-    access->offset = offset;
-    access->size = size;
+    access->range = {offset, size};
     access->mode = mode;
-    if (access->buffer->imported()) {
-        auto fd = access->buffer->export_dmabuf();
-        if (!fd)
-            return std::move(fd).error();
-        access->dmabuf = *std::move(fd);
-    }
-    const auto address = access->buffer->map(access->dmabuf.get());
-    if (!address)
-        return address.error();
-    access->address = *address + offset;
 
-    if (access->buffer->imported()) {
-        auto& backend = access->buffer->device().backend();
-        if (const int error =
-                backend.sync_dmabuf(access->dmabuf.get(), DMA_BUF_SYNC_START | dmabuf_direction(access->mode)))
-            return system_error(error, format("%s: DMA_BUF_IOCTL_SYNC", backend.node()).c_str());
-    } else if (auto r = sync_begin(*access); !r) {
-        return std::move(r).error();
+    auto& open = buffer->accesses();
+    const std::lock_guard lock(open.mutex());
+    if (writes(mode) && buffer->device().checks_accesses()) {
+        if (const ByteRange* const other = open.writer(access->range))
+            return conflict(access->range, *other);
     }
+    open.reserve();
+    const auto address = buffer->map();
+    auto begun = address ? begin_sync(*buffer, access->range, mode) : Result<void>(address.error());
+    if (!begun) {
+        if (open.empty())
+            buffer->close_dmabuf();
+        return std::move(begun).error();
+    }
+    open.add(access->range, writes(mode));
+    access->address = *address + offset;
+    access->buffer = std::move(buffer);
     access->open = true;
     return access;
 }
@@ -85,16 +144,10 @@ Result<void> end_access(AccessState& access) {
     access.open = false;
     access.address = nullptr;
     const auto buffer = std::move(access.buffer);
-    if (buffer->imported()) {
-        const UniqueFd fd = std::move(access.dmabuf);
-        auto& backend = buffer->device().backend();
-        if (const int error = backend.sync_dmabuf(fd.get(), DMA_BUF_SYNC_END | dmabuf_direction(access.mode)))
-            return system_error(error, format("%s: DMA_BUF_IOCTL_SYNC", backend.node()).c_str());
-        return {};
-    }
-    if (writes(access.mode))
-        return buffer->sync(access.offset, access.size, RKNPU_MEM_SYNC_TO_DEVICE);
-    return {};
+    auto& open = buffer->accesses();
+    const std::lock_guard lock(open.mutex());
+    open.remove(access.range, writes(access.mode));
+    return end_sync(*buffer, access.range, access.mode);
 }
 
 } // namespace
@@ -118,7 +171,7 @@ CpuAccess::~CpuAccess() {
 std::span<std::byte> CpuAccess::bytes() const noexcept {
     if (!state_ || !state_->open)
         return {};
-    return {state_->address, static_cast<std::size_t>(state_->size)};
+    return {state_->address, static_cast<std::size_t>(state_->range.size)};
 }
 
 Result<void> CpuAccess::end() noexcept {

@@ -1,13 +1,11 @@
 // SPDX-License-Identifier: MIT
 #include "device_state.hpp"
+#include "find_device.hpp"
 
-#include "backend/calls.hpp"
 #include "backend/drm.hpp"
 #include "backend/sim_loader.hpp"
 #include "base/format.hpp"
 #include "base/guarded.hpp"
-
-#include <drm/rknpu_drm.h>
 
 #include <cstdlib>
 
@@ -17,18 +15,11 @@ namespace {
 constexpr char kEnvironment[] = "RKNPU_DEVICE";
 constexpr std::string_view kSim = "sim";
 constexpr char kDefaultSoc[] = "rk3588";
-constexpr std::uint32_t kRk3588Version = 0x46495245; // "FIRE"
+constexpr std::string_view kAuto = "auto";
 
-Result<detail::BackendPtr> open_backend(std::string_view name) {
-    if (name.starts_with('/'))
-        return detail::open_drm_node(detail::kernel(), std::string(name));
-    if (name == kSim)
-        return detail::open_simulator(kDefaultSoc);
-    if (name.starts_with(kSim) && name[kSim.size()] == ':')
-        return detail::open_simulator(std::string(name.substr(kSim.size() + 1)));
-    return Error(Errc::InvalidArgument,
-                 detail::format("\"%.*s\" names no device; use a path like /dev/dri/renderD128, \"sim\" or \"sim:%s\"",
-                                static_cast<int>(name.size()), name.data(), kDefaultSoc));
+// "rk3588", "rv1126b": what may be the name of a SoC.
+bool is_soc_name(std::string_view name) {
+    return name.size() > 2 && (name.starts_with("rk") || name.starts_with("rv")) && name[2] >= '0' && name[2] <= '9';
 }
 
 Result<Device> make_device(Result<detail::BackendPtr> backend) {
@@ -44,66 +35,59 @@ Result<Device> make_device(Result<detail::BackendPtr> backend) {
 
 namespace detail {
 
-DeviceState::DeviceState(BackendPtr backend, DeviceInfo info) noexcept
-    : backend_(std::move(backend)), info_(std::move(info)) {}
-
-Result<std::shared_ptr<DeviceState>> DeviceState::create(BackendPtr backend) {
-    const auto driver = calls::action(*backend, RKNPU_GET_DRV_VERSION, "GET_DRV_VERSION");
-    if (!driver)
-        return driver.error();
-    const auto hardware = calls::action(*backend, RKNPU_GET_HW_VERSION, "GET_HW_VERSION");
-    if (!hardware)
-        return hardware.error();
-    const auto iommu = calls::action(*backend, RKNPU_GET_IOMMU_EN, "GET_IOMMU_EN");
-    if (!iommu)
-        return iommu.error();
-
-    DeviceInfo info;
-    info.node = backend->node();
-    info.driver = "rknpu";
-    info.soc = *hardware == kRk3588Version ? "rk3588" : "unknown";
-    info.driver_version = *driver;
-    info.hardware_version = *hardware;
-    info.iommu = *iommu != 0;
-    return std::make_shared<DeviceState>(std::move(backend), std::move(info));
-}
-
-void DeviceState::add_owner(std::uint32_t handle) {
-    try {
-        ++owners_[handle];
-    } catch (...) {
-        calls::destroy(*backend_, handle); // new, as an old one has its place in the map
-        throw;
+std::vector<DeviceNode> list_nodes(Os& os) {
+    std::vector<DeviceNode> nodes;
+    for (const auto& candidate : find_drm_nodes(os)) {
+        DeviceNode& node = nodes.emplace_back();
+        node.node = candidate.path;
+        auto device = candidate.reason ? Result<Device>(*candidate.reason) : make_device(open_drm_node(os, node.node));
+        node.usable = device.ok();
+        if (device)
+            node.soc = device->info().soc;
+        else
+            node.reason = device.error().message();
     }
+    return nodes;
 }
 
-Result<rknpu_mem_create> DeviceState::allocate(std::uint64_t size, std::uint32_t flags, std::uint32_t domain) {
-    auto made = calls::create(*backend_, size, flags, domain);
-    if (made) {
-        const std::lock_guard lock(mutex_);
-        add_owner(made->handle);
+Result<Device> open_soc(Os& os, const std::string& soc) {
+    std::string reasons;
+    for (const auto& candidate : find_drm_nodes(os)) {
+        auto device =
+            candidate.reason ? Result<Device>(*candidate.reason) : make_device(open_drm_node(os, candidate.path));
+        if (device && device->info().soc == soc)
+            return device;
+        reasons += "\n  " + (device ? format("%s is that of a %s", candidate.path.c_str(), device->info().soc.c_str())
+                                    : device.error().message());
     }
-    return made;
-}
-
-Result<std::uint32_t> DeviceState::import_handle(int fd) {
-    const std::lock_guard lock(mutex_);
-    auto handle = calls::import_dmabuf(*backend_, fd);
-    if (handle)
-        add_owner(*handle);
-    return handle;
-}
-
-void DeviceState::drop_handle(std::uint32_t handle) noexcept {
-    const std::lock_guard lock(mutex_);
-    const auto entry = owners_.find(handle);
-    if (entry == owners_.end() || --entry->second != 0)
-        return;
-    owners_.erase(entry);
-    calls::destroy(*backend_, handle);
+    return Error(Errc::NotFound,
+                 reasons.empty() ? format("there is no NPU of a %s: no DRM node of the driver \"rknpu\"", soc.c_str())
+                                 : format("there is no NPU of a %s; looked at:%s", soc.c_str(), reasons.c_str()));
 }
 
 } // namespace detail
+
+namespace {
+
+Result<Device> open_any(std::string_view name) {
+    auto& os = detail::kernel();
+    if (name.starts_with('/'))
+        return make_device(detail::open_drm_node(os, std::string(name)));
+    if (name == kAuto)
+        return make_device(detail::find_drm_node(os));
+    if (name == kSim)
+        return make_device(detail::open_simulator(kDefaultSoc));
+    if (name.starts_with(kSim) && name[kSim.size()] == ':')
+        return make_device(detail::open_simulator(std::string(name.substr(kSim.size() + 1))));
+    if (is_soc_name(name))
+        return detail::open_soc(os, std::string(name));
+    return Error(Errc::InvalidArgument,
+                 detail::format("\"%.*s\" names no device; use a path like /dev/dri/renderD128, a SoC like %s, "
+                                "\"auto\", \"sim\" or \"sim:%s\"",
+                                static_cast<int>(name.size()), name.data(), kDefaultSoc, kDefaultSoc));
+}
+
+} // namespace
 
 Device::Device(std::shared_ptr<detail::DeviceState> state) noexcept : state_(std::move(state)) {}
 Device::Device(Device&&) noexcept = default;
@@ -111,20 +95,34 @@ Device& Device::operator=(Device&&) noexcept = default;
 Device::~Device() = default;
 
 Result<Device> Device::open() noexcept {
-    return detail::guarded([]() -> Result<Device> {
+    return detail::guarded([] {
         const char* const name = std::getenv(kEnvironment);
-        if (name && *name)
-            return make_device(open_backend(name));
-        return make_device(detail::find_drm_node(detail::kernel()));
+        return open_any(name && *name ? name : kAuto);
     });
 }
 
 Result<Device> Device::open(std::string_view name) noexcept {
-    return detail::guarded([name] { return make_device(open_backend(name)); });
+    return detail::guarded([name] { return open_any(name); });
+}
+
+Result<std::vector<DeviceNode>> Device::enumerate() noexcept {
+    return detail::guarded([]() -> Result<std::vector<DeviceNode>> { return detail::list_nodes(detail::kernel()); });
 }
 
 const DeviceInfo& Device::info() const noexcept {
     return state_->info();
+}
+
+Result<MemoryStatistics> Device::memory() const noexcept {
+    return detail::guarded([&] { return state_->memory(); });
+}
+
+Result<std::uint32_t> Device::usable_cores() const noexcept {
+    return detail::guarded([&] { return state_->usable_cores(); });
+}
+
+void Device::check_accesses(bool on) noexcept {
+    state_->check_accesses(on);
 }
 
 } // namespace rknpu

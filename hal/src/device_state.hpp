@@ -5,13 +5,16 @@
 
 #include <rknpu/device.hpp>
 
-#include <drm/rknpu_drm.h>
-
+#include <atomic>
 #include <cstdint>
+#include <memory>
 #include <mutex>
+#include <span>
 #include <unordered_map>
 
 namespace rknpu::detail {
+
+class BufferState;
 
 /// An open device, shared by everything made from it.
 class DeviceState {
@@ -24,22 +27,41 @@ class DeviceState {
     /// Reads DeviceInfo from a backend and makes a device of it.
     static Result<std::shared_ptr<DeviceState>> create(BackendPtr backend);
 
-    /// Allocates; the caller owns the handle of the answer. Arguments as calls::create.
-    Result<rknpu_mem_create> allocate(std::uint64_t size, std::uint32_t flags, std::uint32_t domain);
+    /// The caller owns `handle`, which is new.
+    void own_handle(std::uint32_t handle);
     /// Imports a dma-buf; the caller is one more owner of the handle.
     Result<std::uint32_t> import_handle(int fd);
     /// The owner of a handle is gone; with the last one the handle goes.
     void drop_handle(std::uint32_t handle) noexcept;
 
+    /// The buffer of a handle, if there is one: the same memory that comes a second time is the same buffer.
+    std::shared_ptr<BufferState> find_buffer(std::uint32_t handle);
+    /// Makes a buffer that owns its handle known to find_buffer() and memory().
+    void add_buffer(const std::shared_ptr<BufferState>& buffer);
+
+    Result<MemoryStatistics> memory();
+    Result<std::uint32_t> usable_cores();
+
+    void check_accesses(bool on) noexcept { checks_accesses_ = on; }
+    bool checks_accesses() const noexcept { return checks_accesses_; }
+    /// With the checks on: fails when a guard that writes is open on memory that one of these addresses names.
+    Result<void> check_submit(std::span<const std::uint32_t> addresses, std::uint32_t domain);
+
   private:
-    void add_owner(std::uint32_t handle); // with mutex_ held
+    struct Handle {
+        unsigned owners = 0;
+        std::weak_ptr<BufferState> buffer;
+    };
+
+    std::vector<std::shared_ptr<BufferState>> buffers();
 
     BackendPtr backend_;
     const DeviceInfo info_;
+    std::atomic<bool> checks_accesses_ = false;
     // The kernel gives the same handle for the same dma-buf and destroys it at the first MEM_DESTROY, so the owners are
     // counted here. The mutex is held over import and destroy, which would else cross.
     std::mutex mutex_;
-    std::unordered_map<std::uint32_t, unsigned> owners_; // of handles; guarded by mutex_
+    std::unordered_map<std::uint32_t, Handle> handles_; // guarded by mutex_
 };
 
 } // namespace rknpu::detail

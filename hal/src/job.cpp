@@ -6,6 +6,7 @@
 #include "base/guarded.hpp"
 #include "buffer_state.hpp"
 #include "chain.hpp"
+#include "list_addresses.hpp"
 
 #include <drm/rknpu_drm.h>
 
@@ -28,6 +29,7 @@ struct JobState {
     std::uint32_t domain;
     std::vector<rknpu_subcore_task> ranges; // of `tasks`, one for each chain
     std::vector<std::shared_ptr<BufferState>> kept;
+    std::vector<std::uint32_t> addresses; // that the lists name
 };
 
 } // namespace detail
@@ -141,10 +143,13 @@ Result<std::unique_ptr<detail::JobState>> build(const Device& device, std::span<
     std::vector<detail::Chain> placed;
     placed.reserve(chains.size());
     std::uint64_t command_bytes = 0, tasks = 0;
+    std::vector<std::uint32_t> addresses;
     for (const auto& chain : chains) {
         placed.emplace_back(chain);
         command_bytes += placed.back().bytes();
         tasks += chain.size();
+        for (const auto& list : chain)
+            detail::collect_addresses(list.body(), addresses);
     }
 
     auto commands = Buffer::allocate(device, command_bytes, {}, domain);
@@ -155,6 +160,7 @@ Result<std::unique_ptr<detail::JobState>> build(const Device& device, std::span<
         return std::move(array).error();
 
     auto job = std::make_unique<detail::JobState>(*std::move(commands), *std::move(array), domain);
+    job->addresses = std::move(addresses);
     auto command_access = job->commands.access(Access::Write);
     if (!command_access)
         return std::move(command_access).error();
@@ -221,6 +227,8 @@ Result<RunResult> Job::run(const RunOptions& options) noexcept {
                                                                static_cast<long long>(options.timeout.count())));
 
         const auto& tasks = *state_->tasks.state();
+        if (auto r = tasks.device().check_submit(state_->addresses, state_->domain); !r)
+            return std::move(r).error();
         rknpu_submit submit{};
         submit.flags = RKNPU_JOB_PC | RKNPU_JOB_PINGPONG;
         submit.timeout = static_cast<std::uint32_t>(options.timeout.count());

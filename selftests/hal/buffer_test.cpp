@@ -3,12 +3,17 @@
 #include "support/test.hpp"
 
 #include <rknpu/buffer.hpp>
+#include <rknpu/job.hpp>
+#include <rknpu/registers.hpp>
 
 #include <linux/dma-buf.h>
 
 #include <cerrno>
+#include <cstdlib>
 #include <cstring>
 #include <optional>
+#include <string>
+#include <vector>
 
 #include <fcntl.h>
 #include <sys/mman.h>
@@ -196,8 +201,8 @@ void imported_memory_is_synced_by_its_dmabuf(void**) {
     must(access.end());
     const auto syncs = driver.named("DMA_BUF_SYNC");
     assert_int_equal(syncs.size(), 2);
-    assert_int_equal(syncs[0]->flags, DMA_BUF_SYNC_START | DMA_BUF_SYNC_WRITE);
-    assert_int_equal(syncs[1]->flags, DMA_BUF_SYNC_END | DMA_BUF_SYNC_WRITE);
+    assert_int_equal(syncs[0]->flags, DMA_BUF_SYNC_START | DMA_BUF_SYNC_RW);
+    assert_int_equal(syncs[1]->flags, DMA_BUF_SYNC_END | DMA_BUF_SYNC_RW);
     assert_int_equal(driver.named("MEM_SYNC").size(), 0);
     assert_int_equal(driver.named("MEM_MAP").size(), 0);
     assert_true(::fcntl(fd.get(), F_GETFD) >= 0); // still ours
@@ -260,7 +265,249 @@ void a_full_address_space_is_called_that(void**) {
     driver.fail_call(1, EFAULT);
     const auto result = Buffer::allocate(device, 100);
     const auto& error = must_fail(result, std::make_error_code(std::errc::not_enough_memory));
-    assert_true(error.message().find("address space is full") != std::string::npos);
+    assert_true(error.message().find("address space of domain 0 is full") != std::string::npos);
+}
+
+// All MEM_SYNC so far, as "from 100+28" or "to 0+4096".
+std::vector<std::string> sync_texts(FakeDriver& driver) {
+    std::vector<std::string> texts;
+    for (const auto* call : driver.named("MEM_SYNC"))
+        texts.push_back((call->flags == RKNPU_MEM_SYNC_TO_DEVICE ? "to " : "from ") + std::to_string(call->offset) +
+                        "+" + std::to_string(call->size));
+    driver.calls.clear();
+    return texts;
+}
+
+using Texts = std::vector<std::string>;
+
+// What a guard has open may have been written to: a second look at it must not throw that away.
+void nested_guards_fetch_only_what_is_not_open(void**) {
+    FakeDriver driver;
+    const Device device = open_fake(driver);
+    const Buffer buffer = must(Buffer::allocate(device, 4096));
+    driver.calls.clear();
+    auto outer = must(buffer.access(Access::Write, 1024, 1024));
+    assert_true(sync_texts(driver) == Texts{});
+    auto inside = must(buffer.access(Access::Read, 1100, 100));
+    assert_true(sync_texts(driver) == Texts{});
+    auto around = must(buffer.access(Access::Read, 0, 4096));
+    assert_true(sync_texts(driver) == (Texts{"from 0+1024", "from 2048+2048"}));
+    must(inside.end());
+    must(around.end());
+    assert_true(sync_texts(driver) == Texts{});
+    must(outer.end());
+    assert_true(sync_texts(driver) == Texts{"to 1024+1024"});
+    must(must(buffer.access(Access::Read)).end()); // nothing is open any more
+    assert_true(sync_texts(driver) == Texts{"from 0+4096"});
+}
+
+void a_write_in_a_read_is_written_back_at_its_own_end(void**) {
+    FakeDriver driver;
+    const Device device = open_fake(driver);
+    const Buffer buffer = must(Buffer::allocate(device, 4096));
+    auto outer = must(buffer.access(Access::Read));
+    driver.calls.clear();
+    must(must(buffer.access(Access::ReadWrite, 100, 10)).end());
+    assert_true(sync_texts(driver) == Texts{"to 100+10"});
+    must(outer.end());
+    assert_true(sync_texts(driver) == Texts{});
+}
+
+std::vector<std::uint32_t> dmabuf_syncs(FakeDriver& driver) {
+    std::vector<std::uint32_t> flags;
+    for (const auto* call : driver.named("DMA_BUF_SYNC"))
+        flags.push_back(call->flags);
+    driver.calls.clear();
+    return flags;
+}
+
+using Flags = std::vector<std::uint32_t>;
+
+// A dma-buf is synced whole: once it has been fetched nothing may be thrown out until the last guard ends.
+void guards_of_a_dmabuf_fetch_it_once(void**) {
+    FakeDriver driver;
+    const Device device = open_fake(driver);
+    const UniqueFd fd = foreign_memory(8192);
+    const Buffer buffer = must(Buffer::import_dmabuf(device, fd.get()));
+    constexpr std::uint32_t kBegin = DMA_BUF_SYNC_START, kEnd = DMA_BUF_SYNC_END;
+    driver.calls.clear();
+
+    auto reader = must(buffer.access(Access::Read));
+    assert_true(dmabuf_syncs(driver) == Flags{kBegin | DMA_BUF_SYNC_READ});
+    auto writer = must(buffer.access(Access::Write, 0, 100)), other = must(buffer.access(Access::Write, 100, 100));
+    assert_true(dmabuf_syncs(driver) == Flags{kBegin | DMA_BUF_SYNC_WRITE});
+    must(writer.end()); // its bytes reach memory now, and the other goes on
+    assert_true(dmabuf_syncs(driver) == (Flags{kEnd | DMA_BUF_SYNC_WRITE, kBegin | DMA_BUF_SYNC_WRITE}));
+    must(other.end());
+    assert_true(dmabuf_syncs(driver) == Flags{kEnd | DMA_BUF_SYNC_WRITE});
+    must(reader.end());
+    assert_true(dmabuf_syncs(driver) == Flags{kEnd | DMA_BUF_SYNC_READ});
+
+    auto first = must(buffer.access(Access::Write));
+    auto second = must(buffer.access(Access::Read));
+    must(second.end());
+    must(first.end());
+    assert_true(dmabuf_syncs(driver) == (Flags{kBegin | DMA_BUF_SYNC_RW, kEnd | DMA_BUF_SYNC_RW}));
+}
+
+void a_failed_guard_leaves_nothing_open(void**) {
+    FakeDriver driver;
+    const Device device = open_fake(driver);
+    const Buffer buffer = must(Buffer::allocate(device, 4096));
+    must(must(buffer.access(Access::Read)).end()); // mapped
+    driver.fail_call(1, EIO);
+    must_fail(buffer.access(Access::ReadWrite), std::make_error_code(std::errc::io_error));
+    driver.calls.clear();
+    must(must(buffer.access(Access::Read)).end());
+    assert_true(sync_texts(driver) == Texts{"from 0+4096"});
+}
+
+void checks_find_two_writers(void**) {
+    FakeDriver driver;
+    Device device = open_fake(driver);
+    const Buffer buffer = must(Buffer::allocate(device, 4096));
+    auto writer = must(buffer.access(Access::Write, 100, 100));
+    must(must(buffer.access(Access::Write, 150, 10)).end()); // the checks are off
+    device.check_accesses(true);
+    const auto second = buffer.access(Access::ReadWrite, 199, 10);
+    const auto& error = must_fail(second, std::make_error_code(std::errc::device_or_resource_busy));
+    assert_true(error.message().find("199 to 209") != std::string::npos);
+    assert_true(error.message().find("100 to 200") != std::string::npos);
+    must(must(buffer.access(Access::Write, 200, 10)).end()); // beside it
+    must(must(buffer.access(Access::Read, 100, 10)).end());
+    must(writer.end());
+    must(must(buffer.access(Access::Write, 150, 10)).end());
+}
+
+void the_environment_switches_the_checks_on(void**) {
+    ::setenv("RKNPU_DEBUG", "access", 1);
+    FakeDriver driver;
+    const Device device = open_fake(driver);
+    ::unsetenv("RKNPU_DEBUG");
+    const Buffer buffer = must(Buffer::allocate(device, 4096)), same = buffer.share();
+    auto writer = must(buffer.access(Access::Write));
+    must_fail(same.access(Access::Write), std::make_error_code(std::errc::device_or_resource_busy));
+}
+
+void checks_find_jobs_under_a_writer(void**) {
+    FakeDriver driver;
+    Device device = open_fake(driver);
+    const Buffer buffer = must(Buffer::allocate(device, 8192)), other = must(Buffer::allocate(device, 4096));
+    rknpu::CommandList list;
+    list.write(rknpu::reg::cna::FEATURE_DATA_ADDR{}.feature_base_addr(buffer.dma_address() + 4096));
+    list.start(rknpu::Block::Dpu);
+    auto job = must(rknpu::Job::create(device, {&list, 1}));
+    auto writer = must(buffer.access(Access::Write, 4096, 64));
+    must(job.run()); // the checks are off
+    device.check_accesses(true);
+    const auto run = job.run();
+    must_fail(run, std::make_error_code(std::errc::device_or_resource_busy));
+    must(writer.end());
+    must(job.run());
+    auto reader = must(buffer.access(Access::Read));
+    auto before = must(buffer.access(Access::Write, 0, 4096)); // the job reads from 4096
+    auto elsewhere = must(other.access(Access::Write));
+    must(job.run());
+}
+
+void full_domains_are_passed_over_if_asked(void**) {
+    FakeDriver driver;
+    driver.domain_size = 3 * 4096;
+    const Device device = open_fake(driver);
+    std::vector<Buffer> buffers;
+    for (std::uint32_t i = 0; i < 6; ++i) {
+        buffers.push_back(must(Buffer::allocate(device, 4096, BufferFlag::AnyDomain)));
+        assert_int_equal(buffers.back().domain(), i / 3);
+    }
+    must_fail(Buffer::allocate(device, 4096), std::make_error_code(std::errc::not_enough_memory));
+    const UniqueFd fd = foreign_memory(4096);
+    must_fail(Buffer::import_dmabuf(device, fd.get()), std::make_error_code(std::errc::not_enough_memory));
+    const Buffer imported = must(Buffer::import_dmabuf(device, fd.get(), 1, {.any_domain = true}));
+    assert_int_equal(imported.domain(), 2);
+    // Where it is, it stays: whatever is asked for the next time.
+    assert_int_equal(must(Buffer::import_dmabuf(device, fd.get(), 1, {.domain = 9})).domain(), 2);
+    // A buffer that is larger than any domain is in none of them.
+    must_fail(Buffer::allocate(device, 4 * 4096, BufferFlag::AnyDomain),
+              std::make_error_code(std::errc::not_enough_memory));
+    assert_int_equal(driver.named("MEM_CREATE").back()->size, 4 * 4096);
+}
+
+void only_a_full_domain_sends_to_the_next(void**) {
+    FakeDriver driver;
+    const Device device = open_fake(driver);
+    driver.calls.clear();
+    driver.fail_call(1, ENOMEM);
+    must_fail(Buffer::allocate(device, 4096, BufferFlag::AnyDomain),
+              std::make_error_code(std::errc::not_enough_memory));
+    assert_int_equal(driver.calls.size(), 1);
+}
+
+void sram_is_used_as_far_as_there_is_some(void**) {
+    FakeDriver driver;
+    driver.sram_total = 3 * 4096;
+    const Device device = open_fake(driver);
+    assert_int_equal(device.info().sram_size, 3 * 4096);
+    const Buffer first = must(Buffer::allocate(device, 8192, BufferFlag::PreferSram));
+    const Buffer second = must(Buffer::allocate(device, 8192, BufferFlag::PreferSram));
+    const Buffer third = must(Buffer::allocate(device, 100, BufferFlag::PreferSram));
+    assert_int_equal(first.sram_size(), 8192);
+    assert_int_equal(second.sram_size(), 4096);
+    assert_int_equal(third.sram_size(), 0);
+}
+
+void memory_is_counted(void**) {
+    for (const bool extended : {true, false}) {
+        FakeDriver driver;
+        driver.extended = extended;
+        driver.sram_total = 3 * 4096;
+        const Device device = open_fake(driver);
+        const UniqueFd fd = foreign_memory(8192);
+        const Buffer own = must(Buffer::allocate(device, 5000, BufferFlag::PreferSram));
+        const Buffer imported = must(Buffer::import_dmabuf(device, fd.get()));
+        const Buffer again = must(Buffer::import_dmabuf(device, fd.get())), same = own.share();
+        const auto memory = must(device.memory());
+        assert_int_equal(memory.buffers, 2);
+        assert_int_equal(memory.allocated, 8192);
+        assert_int_equal(memory.imported, 8192);
+        assert_int_equal(memory.allocated_sram, 8192);
+        assert_int_equal(memory.sram_total, 3 * 4096);
+        assert_int_equal(memory.sram_free, 4096);
+    }
+}
+
+void physical_memory_is_for_devices_without_an_iommu(void**) {
+    FakeDriver driver;
+    {
+        const Device device = open_fake(driver);
+        const auto refused = Buffer::from_physical(device, 0x10000000, 4096);
+        const auto& error = must_fail(refused, Errc::Unsupported);
+        assert_true(error.message().find("dma-buf") != std::string::npos);
+    }
+    driver.iommu = false;
+    const Device device = open_fake(driver);
+    driver.calls.clear();
+    std::vector<std::byte> memory(4096);
+    const Buffer buffer = must(Buffer::from_physical(device, 0x10000000, 4096, memory.data()));
+    assert_int_equal(buffer.dma_address(), 0x10000000);
+    assert_true(buffer.imported());
+    auto access = must(buffer.access(Access::Write, 8, 8));
+    assert_true(access.bytes().data() == memory.data() + 8);
+    must(access.end());
+    must_fail(buffer.export_dmabuf(), Errc::Unsupported);
+    must_fail(must(Buffer::from_physical(device, 0x10000000, 4096)).access(Access::Read), Errc::InvalidArgument);
+    must_fail(Buffer::from_physical(device, 0xfffff000, 8192), Errc::Unsupported);
+    must_fail(Buffer::from_physical(device, 0x100000000, 1), Errc::Unsupported);
+    must_fail(Buffer::from_physical(device, 0x1000, 0), Errc::InvalidArgument);
+    assert_int_equal(driver.calls.size(), 0); // nobody was asked
+}
+
+void domains_that_there_are_not_are_refused(void**) {
+    FakeDriver driver;
+    driver.iommu = false;
+    const Device device = open_fake(driver);
+    assert_int_equal(device.info().domains, 1);
+    must_fail(Buffer::allocate(device, 1, {}, 1), Errc::InvalidArgument);
+    must_fail(Buffer::import_dmabuf(device, 0, 1, {.domain = 1}), Errc::InvalidArgument);
 }
 
 const CMUnitTest kTests[] = {
@@ -281,6 +528,19 @@ const CMUnitTest kTests[] = {
     cmocka_unit_test(own_memory_comes_back_as_the_same_handle),
     cmocka_unit_test(exports_are_for_reading_and_writing),
     cmocka_unit_test(a_full_address_space_is_called_that),
+    cmocka_unit_test(nested_guards_fetch_only_what_is_not_open),
+    cmocka_unit_test(a_write_in_a_read_is_written_back_at_its_own_end),
+    cmocka_unit_test(guards_of_a_dmabuf_fetch_it_once),
+    cmocka_unit_test(a_failed_guard_leaves_nothing_open),
+    cmocka_unit_test(checks_find_two_writers),
+    cmocka_unit_test(the_environment_switches_the_checks_on),
+    cmocka_unit_test(checks_find_jobs_under_a_writer),
+    cmocka_unit_test(full_domains_are_passed_over_if_asked),
+    cmocka_unit_test(only_a_full_domain_sends_to_the_next),
+    cmocka_unit_test(sram_is_used_as_far_as_there_is_some),
+    cmocka_unit_test(memory_is_counted),
+    cmocka_unit_test(physical_memory_is_for_devices_without_an_iommu),
+    cmocka_unit_test(domains_that_there_are_not_are_refused),
 };
 
 } // namespace

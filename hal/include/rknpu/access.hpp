@@ -17,16 +17,18 @@ struct AccessState;
 /// What the CPU is going to do.
 enum class Access {
     Read,      ///< read what the NPU or the CPU wrote
-    Write,     ///< write; what is not written keeps its value
-    ReadWrite, ///< both
+    Write,     ///< write all of the range; bytes that are not written may change
+    ReadWrite, ///< both; bytes that are not written keep their values
 };
 
 /**
  * Time during which the CPU may use a range of a Buffer: made by Buffer::access, ended by end() or the destructor.
  *
  * Beginning and end do the cache maintenance that the kind of memory needs, for the range only. Between them the NPU
- * must not write the range, nor read it when the CPU writes. Several guards of one buffer may be open at once; what
- * they write must not overlap. Thread-safety: one thread at a time.
+ * must not write the range, nor read it when the CPU writes. Several guards of one buffer may be open at once, nested
+ * or from several threads: a guard never throws away what another one has written, and what it wrote itself is the
+ * NPU's when it ends. What they write must not overlap; Device::check_accesses finds out. Thread-safety: one thread at
+ * a time.
  */
 class [[gnu::visibility("default")]] CpuAccess {
   public:

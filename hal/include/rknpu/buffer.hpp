@@ -23,16 +23,23 @@ enum class BufferFlag : std::uint32_t {
     Contiguous = 1u << 2,    ///< one physical block, for devices without an IOMMU
     PreferSram = 1u << 3,    ///< start of the buffer in on-chip memory, as far as some is free
     TaskArray = 1u << 4,     ///< will hold a task array that SUBMIT reads
+    AnyDomain = 1u << 5,     ///< where the domain that was asked for is full, the next one that has room
 };
 template <>
 inline constexpr bool kIsFlag<BufferFlag> = true;
 using BufferFlags = Flags<BufferFlag>;
 
+/// Where imported memory gets its NPU address, unless the process has one for it already.
+struct ImportPlace {
+    std::uint32_t domain = 0; ///< address space of this process, below DeviceInfo::domains
+    bool any_domain = false;  ///< if that one is full, the next one that has room
+};
+
 /**
  * Memory that the NPU and the CPU can use.
  *
- * New memory is zero. A buffer holds no file descriptor. The memory lives until the last of these is gone: this object,
- * its CpuAccess guards, exported file descriptors, jobs that run.
+ * New memory is zero. A buffer holds no file descriptor. The memory lives until the last of these is gone: this object
+ * and others of the same memory, CpuAccess guards, exported file descriptors, jobs that run.
  * Thread-safety: const members may be called from several threads at once. What the guards see is memory: ordering
  * the accesses of threads and of jobs to it is up to the caller.
  */
@@ -41,7 +48,8 @@ class [[gnu::visibility("default")]] Buffer {
     /**
      * Allocates `size` bytes.
      *
-     * @param domain address space of this process to place the buffer in, 0 to 15; a job sees the buffers of its own.
+     * @param domain address space of this process to place the buffer in, below DeviceInfo::domains; a job sees the
+     *               buffers of its own. With AnyDomain the search begins there, and domain() tells where it ended.
      * Errors: InvalidArgument (size 0, domain), not_enough_memory; also when the NPU's address space is full.
      */
     static Result<Buffer> allocate(const Device& device, std::uint64_t size, BufferFlags flags = {},
@@ -50,11 +58,27 @@ class [[gnu::visibility("default")]] Buffer {
     /**
      * Makes the memory behind a dma-buf usable by the NPU, without a copy. `fd` stays the caller's.
      *
-     * Importing the same dma-buf again gives another Buffer with the same NPU address.
+     * Importing the same dma-buf again, by this or another descriptor of it, gives another Buffer of the same memory:
+     * the same NPU address, the same guards.
      * @param needed bytes that must be there.
-     * Errors: TooSmall (with the bytes that are missing), InvalidArgument (`fd` is no dma-buf), errno of the driver.
+     * Errors: TooSmall (with the bytes that are missing), InvalidArgument (`fd` is no dma-buf, domain),
+     * not_enough_memory (the NPU's address space is full), errno of the driver.
      */
-    static Result<Buffer> import_dmabuf(const Device& device, int fd, std::uint64_t needed = 1) noexcept;
+    static Result<Buffer> import_dmabuf(const Device& device, int fd, std::uint64_t needed = 1,
+                                        const ImportPlace& at = {}) noexcept;
+
+    /**
+     * Memory of the caller that lies at a physical address, on platforms whose NPU has no IOMMU: what the NPU sees is
+     * then that address. The caller keeps the memory, its mapping and its cache maintenance.
+     *
+     * @param mapped where the caller has mapped the memory for the CPU, or null: then the guards can't be used.
+     * Errors: Unsupported (the NPU has an IOMMU, or the memory lies beyond its 32-bit addresses), InvalidArgument.
+     */
+    static Result<Buffer> from_physical(const Device& device, std::uint64_t address, std::uint64_t size,
+                                        void* mapped = nullptr) noexcept;
+
+    /// Another Buffer of the same memory.
+    Buffer share() const noexcept;
 
     Buffer(Buffer &&) noexcept;
     Buffer& operator=(Buffer&&) noexcept;
@@ -66,7 +90,8 @@ class [[gnu::visibility("default")]] Buffer {
     /**
      * Lets the CPU use `size` bytes from `offset` until the guard ends; see CpuAccess.
      *
-     * Errors: TooSmall (the range passes the end), errno of the driver.
+     * Errors: TooSmall (the range passes the end), device_or_resource_busy (see Device::check_accesses), errno of the
+     * driver.
      */
     Result<CpuAccess> access(Access mode, std::uint64_t offset, std::uint64_t size) const noexcept;
     /// The same for the whole buffer.
@@ -78,7 +103,7 @@ class [[gnu::visibility("default")]] Buffer {
     std::uint32_t dma_address() const noexcept; ///< where the NPU sees byte 0
     std::uint32_t domain() const noexcept;      ///< address space of this process the buffer lies in
     std::uint64_t sram_size() const noexcept;   ///< bytes at the start that lie in on-chip memory
-    bool imported() const noexcept;
+    bool imported() const noexcept;             ///< the memory isn't this device's
 
     /// For the library's own classes.
     const std::shared_ptr<detail::BufferState>& state() const noexcept {

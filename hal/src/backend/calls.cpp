@@ -16,6 +16,22 @@ Error system_error(int error, const char* what, const char* hint) {
             format("%s: %s%s%s", what, std::strerror(number), *hint ? "; " : "", hint)};
 }
 
+namespace {
+
+// The driver says EFAULT when the address space is full, which no program would guess.
+Error placing_error(int error, std::uint32_t domain, bool& full, const char* what) {
+    full = error == -EFAULT;
+    if (!full)
+        return system_error(error, what);
+    return system_error(-ENOMEM, what,
+                        format("the NPU's address space of domain %u is full: free buffers, use a further domain, or "
+                               "let BufferFlag::AnyDomain find one",
+                               domain)
+                            .c_str());
+}
+
+} // namespace
+
 namespace calls {
 
 Result<std::uint32_t> action(Backend& backend, std::uint32_t id, const char* name) {
@@ -25,27 +41,52 @@ Result<std::uint32_t> action(Backend& backend, std::uint32_t id, const char* nam
     return request.value;
 }
 
-Result<rknpu_mem_create> create(Backend& backend, std::uint64_t size, std::uint32_t flags, std::uint32_t domain) {
+Result<std::uint64_t> parameter(Backend& backend, std::uint32_t param, const char* name) {
+    rknpu_get_param request{.param = param, .pad = 0, .value = 0};
+    if (const int error = backend.ioctl(DRM_IOCTL_RKNPU_GET_PARAM, &request))
+        return system_error(error, format("%s: GET_PARAM %s", backend.node(), name).c_str());
+    return request.value;
+}
+
+Result<std::uint32_t> abi_level(Backend& backend) {
+    const auto level = parameter(backend, RKNPU_PARAM_ABI_LEVEL, "ABI_LEVEL");
+    if (level)
+        return static_cast<std::uint32_t>(*level);
+    // DRM says EINVAL for an ioctl whose number is beyond those of the driver.
+    if (level.error().code() == std::errc::invalid_argument ||
+        level.error().code() == std::errc::inappropriate_io_control_operation)
+        return 0;
+    return level.error();
+}
+
+Result<rknpu_mem_info> info(Backend& backend, std::uint32_t handle) {
+    rknpu_mem_info request{};
+    request.handle = handle;
+    if (const int error = backend.ioctl(DRM_IOCTL_RKNPU_MEM_INFO, &request))
+        return system_error(error, format("%s: MEM_INFO", backend.node()).c_str());
+    return request;
+}
+
+Result<rknpu_mem_create> create(Backend& backend, std::uint64_t size, std::uint32_t flags, std::uint32_t domain,
+                                bool& full) {
     rknpu_mem_create request{};
     request.flags = flags;
     request.size = size;
     request.iommu_domain_id = static_cast<std::int32_t>(domain);
-    if (const int error = backend.ioctl(DRM_IOCTL_RKNPU_MEM_CREATE, &request)) {
-        // The driver says EFAULT when the address space is full, which no program would guess.
-        const bool full = error == -EFAULT;
-        return system_error(
-            full ? -ENOMEM : error,
-            format("%s: no buffer of %llu bytes", backend.node(), static_cast<unsigned long long>(size)).c_str(),
-            full ? "the NPU's address space is full: free buffers or use a further domain" : "");
-    }
+    if (const int error = backend.ioctl(DRM_IOCTL_RKNPU_MEM_CREATE, &request))
+        return placing_error(
+            error, domain, full,
+            format("%s: no buffer of %llu bytes", backend.node(), static_cast<unsigned long long>(size)).c_str());
     return request;
 }
 
-Result<rknpu_mem_create> query(Backend& backend, std::uint32_t handle) {
+Result<rknpu_mem_create> query(Backend& backend, std::uint32_t handle, std::uint32_t domain, bool& full) {
     rknpu_mem_create request{};
     request.handle = handle;
+    request.iommu_domain_id = static_cast<std::int32_t>(domain);
     if (const int error = backend.ioctl(DRM_IOCTL_RKNPU_MEM_CREATE, &request))
-        return system_error(error, format("%s: MEM_CREATE of an imported buffer", backend.node()).c_str());
+        return placing_error(error, domain, full,
+                             format("%s: MEM_CREATE of an imported buffer", backend.node()).c_str());
     return request;
 }
 

@@ -17,11 +17,22 @@ namespace calls {
 
 Result<std::uint32_t> action(Backend& backend, std::uint32_t id, const char* name);
 
-/// Allocates. `size` and `sram_size` of the answer are what was given.
-Result<rknpu_mem_create> create(Backend& backend, std::uint64_t size, std::uint32_t flags, std::uint32_t domain);
+/// A number of GET_PARAM, `param` of enum rknpu_param.
+Result<std::uint64_t> parameter(Backend& backend, std::uint32_t param, const char* name);
 
-/// What MEM_CREATE tells of a buffer that exists.
-Result<rknpu_mem_create> query(Backend& backend, std::uint32_t handle);
+/// RKNPU_PARAM_ABI_LEVEL, or 0 for a driver that has the vendor's six ioctls only.
+Result<std::uint32_t> abi_level(Backend& backend);
+
+/// MEM_INFO, for drivers that have it.
+Result<rknpu_mem_info> info(Backend& backend, std::uint32_t handle);
+
+/// Allocates. `size` and `sram_size` of the answer are what was given. `full`: set when it fails for want of addresses.
+Result<rknpu_mem_create> create(Backend& backend, std::uint64_t size, std::uint32_t flags, std::uint32_t domain,
+                                bool& full);
+
+/// What MEM_CREATE tells of a buffer that exists; one without an NPU address gets one in `domain`,
+/// `full` as above.
+Result<rknpu_mem_create> query(Backend& backend, std::uint32_t handle, std::uint32_t domain, bool& full);
 
 Result<std::uint64_t> map_offset(Backend& backend, std::uint32_t handle);
 void destroy(Backend& backend, std::uint32_t handle) noexcept;

@@ -11,6 +11,8 @@
 #include <utility>
 
 #include <fcntl.h>
+#include <grp.h>
+#include <sys/stat.h>
 
 namespace rknpu::detail {
 namespace {
@@ -82,23 +84,61 @@ std::string node_path(bool render, int index) {
     return format(render ? "/dev/dri/renderD%d" : "/dev/dri/card%d", (render ? kFirstRenderMinor : 0) + index);
 }
 
-Error why_not_opened(const std::string& path, int error) {
+// "group render (its mode is 0660)", for people who may not open it.
+std::string group_of(const struct stat& status) {
+    struct group entry;
+    struct group* found = nullptr;
+    char names[1024];
+    std::string name = format("%u", static_cast<unsigned>(status.st_gid));
+    if (::getgrgid_r(status.st_gid, &entry, names, sizeof(names), &found) == 0 && found)
+        name = found->gr_name;
+    return format("\"%s\" (its mode is %04o)", name.c_str(), static_cast<unsigned>(status.st_mode & 07777));
+}
+
+Error why_not_opened(Os& os, const std::string& path, int error) {
+    struct stat status;
     switch (-error) {
     case EACCES:
+        if (os.stat(path.c_str(), &status) == 0)
+            return {Errc::NotPermitted,
+                    format("%s: permission denied; the node is for the group %s: add the user to it (usermod -aG) and "
+                           "log in again",
+                           path.c_str(), group_of(status).c_str())};
+        return {Errc::NotPermitted,
+                format("%s: permission denied on the way to the node; ask the owner of its folder", path.c_str())};
     case EPERM:
-        return {
-            Errc::NotPermitted,
-            format("%s: permission denied; add the user to the node's group (\"ls -l %s\" names it, usually render)",
-                   path.c_str(), path.c_str())};
+        return {Errc::NotPermitted, format("%s: not permitted; the device rules of the container or service forbid it "
+                                           "(docker: --device %s, systemd: DeviceAllow=)",
+                                           path.c_str(), path.c_str())};
     case ENOENT:
         return {Errc::NotFound, format("%s does not exist; is the module rknpu loaded?", path.c_str())};
     case ENXIO:
     case ENODEV:
         return {Errc::NotFound, format("%s has no device behind it", path.c_str())};
+    case EMFILE:
+    case ENFILE:
+        return {std::error_code(-error, std::generic_category()),
+                format("%s can't be opened: %s; raise the limit of open files (ulimit -n)", path.c_str(),
+                       std::strerror(-error))};
     default:
         return {std::error_code(-error, std::generic_category()),
                 format("%s can't be opened: %s", path.c_str(), std::strerror(-error))};
     }
+}
+
+// Where the kernel's own driver for this NPU shows up; while it has the hardware, ours has no node.
+std::string other_npu_driver(Os& os) {
+    constexpr int kAccelMinors = 8;
+    for (int i = 0; i < kAccelMinors; ++i) {
+        DrmBackend node(os, format("/dev/accel/accel%d", i));
+        if (node.open() != 0)
+            continue;
+        int error = 0;
+        const std::string name = driver_name(node, error);
+        if (!error && name == "rocket")
+            return format("\n  %s: the driver \"rocket\" has the NPU; unload it, then load rknpu", node.node());
+    }
+    return {};
 }
 
 } // namespace
@@ -108,7 +148,7 @@ Result<BackendPtr> open_drm_node(Os& os, const std::string& path) {
     BackendPtr backend(node, [](Backend* b) noexcept { delete b; });
     int error = node->open();
     if (error)
-        return why_not_opened(path, error);
+        return why_not_opened(os, path, error);
     const std::string name = driver_name(*backend, error);
     if (error)
         return Error(Errc::WrongDevice, format("%s is no DRM node (%s)", path.c_str(), std::strerror(-error)));
@@ -116,6 +156,21 @@ Result<BackendPtr> open_drm_node(Os& os, const std::string& path) {
         return Error(Errc::WrongDevice,
                      format("%s belongs to the driver \"%s\", not \"%s\"", path.c_str(), name.c_str(), kDriverName));
     return backend;
+}
+
+std::vector<DrmNode> find_drm_nodes(Os& os) {
+    std::vector<DrmNode> nodes;
+    for (const bool render : {true, false}) {
+        for (int i = 0; i < kMinors; ++i) {
+            std::string path = node_path(render, i);
+            auto backend = open_drm_node(os, path);
+            if (backend)
+                nodes.push_back({std::move(path), {}});
+            else if (backend.error().code() != Errc::NotFound && backend.error().code() != Errc::WrongDevice)
+                nodes.push_back({std::move(path), std::move(backend).error()});
+        }
+    }
+    return nodes;
 }
 
 Result<BackendPtr> find_drm_node(Os& os) {
@@ -133,6 +188,7 @@ Result<BackendPtr> find_drm_node(Os& os) {
             reasons += "\n  " + backend.error().message();
         }
     }
+    reasons += other_npu_driver(os);
     if (reasons.empty())
         return Error(Errc::NotFound, "no DRM node in /dev/dri; load the module rknpu, or pass the node into the "
                                      "container");

@@ -6,6 +6,7 @@
 #include <fcntl.h>
 #include <sys/ioctl.h>
 #include <sys/mman.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 namespace rknpu::detail {
@@ -20,8 +21,15 @@ class Kernel final : public Os {
 
     void close(int fd) noexcept override { ::close(fd); }
 
+    int stat(const char* path, struct stat* status) noexcept override { return ::stat(path, status) != 0 ? -errno : 0; }
+
     int ioctl(int fd, unsigned long request, void* argument) noexcept override {
         return ::ioctl(fd, request, argument) < 0 ? -errno : 0;
+    }
+
+    int ioctl_value(int fd, unsigned long request, void* argument) noexcept override {
+        const int value = ::ioctl(fd, request, argument);
+        return value < 0 ? -errno : value;
     }
 
     int mmap(int fd, std::uint64_t offset, std::size_t length, void** address) noexcept override {

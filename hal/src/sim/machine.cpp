@@ -13,7 +13,6 @@ namespace {
 
 namespace pc = reg::pc;
 
-constexpr std::size_t kTasksPerStart = 4095;
 constexpr std::uint32_t kTailCommands = 4, kFetchScale = 2;
 constexpr unsigned kTaskNumberBits = 12;
 constexpr std::uint32_t kTaskControl = 0x6; // of TASK_CON, above the number and the ping-pong bit

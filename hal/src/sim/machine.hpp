@@ -43,6 +43,9 @@ class Machine {
     /// False: there is no such SoC, `error` says why.
     bool create(const char* soc, std::string& error);
 
+    static constexpr std::size_t kTasksPerStart = 4095;
+
+    const char* soc() const { return info_->soc; }
     unsigned cores() const { return info_->cores; }
     std::uint32_t hz() const { return static_cast<std::uint32_t>(info_->default_hz); }
     std::uint32_t version();

@@ -2,6 +2,7 @@
 #include "sim/memory.hpp"
 
 #include <cerrno>
+#include <cstring>
 #include <utility>
 
 #include <fcntl.h>
@@ -19,22 +20,41 @@ std::uint64_t pages(std::uint64_t size) {
     return (size + kPage - 1) / kPage * kPage;
 }
 
-int map_object(Object& object) {
-    void* const p = ::mmap(nullptr, object.size, PROT_READ | PROT_WRITE, MAP_SHARED, object.fd.get(), 0);
+int map_object(Object& object, void* at, int fd) {
+    const int flags = (fd < 0 ? MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE : MAP_SHARED) | (at ? MAP_FIXED : 0);
+    void* const p = ::mmap(at, object.size, PROT_READ | PROT_WRITE, flags, fd, 0);
     if (p == MAP_FAILED)
         return -errno;
     object.memory = static_cast<std::byte*>(p);
     return 0;
 }
 
+// Which memory a descriptor is, and how much. The file of a dma-buf has no type at all.
 int identify(Object& object, std::uint64_t& size) {
     struct stat status;
     if (::fstat(object.fd.get(), &status) != 0)
         return -errno;
+    if (!S_ISREG(status.st_mode) && (status.st_mode & S_IFMT) != 0)
+        return -EINVAL;
+    const off_t end = ::lseek(object.fd.get(), 0, SEEK_END);
+    if (end < 0)
+        return -EINVAL;
     object.device = status.st_dev;
     object.inode = status.st_ino;
-    size = static_cast<std::uint64_t>(status.st_size);
-    return S_ISREG(status.st_mode) ? 0 : -EINVAL;
+    size = static_cast<std::uint64_t>(end);
+    return 0;
+}
+
+// Writes all of a buffer that isn't zero: what is left out stays a hole of the file.
+int copy_pages(const Object& object, int fd) {
+    static constexpr std::byte kZero[kPage] = {};
+    for (std::uint64_t at = 0; at < object.size; at += kPage) {
+        if (std::memcmp(object.memory + at, kZero, kPage) == 0)
+            continue;
+        if (::pwrite(fd, object.memory + at, kPage, static_cast<off_t>(at)) != static_cast<ssize_t>(kPage))
+            return -ENOMEM;
+    }
+    return 0;
 }
 
 } // namespace
@@ -77,20 +97,17 @@ std::byte* AddressSpace::find(std::uint64_t address, std::size_t length) {
 }
 
 int Memory::adopt(std::unique_ptr<Object> object, Object*& result) {
-    if (const int error = map_object(*object))
-        return error;
-    if (!spaces_[object->domain].insert(*object))
-        return -EFAULT; // as the driver says it
     object->handle = next_handle_++;
-    object->token = next_token_;
-    next_token_ += kPage;
-    result = object.get();
+    object->token = kFirstToken + (object->handle - 1) * kPage;
+    Object* const made = object.get();
+    by_address_.insert(made->memory);
     try {
-        objects_.emplace(object->handle, std::move(object));
+        objects_.emplace(made->handle, std::move(object));
     } catch (...) {
-        spaces_[result->domain].remove(*result);
+        by_address_.erase(made->memory);
         throw;
     }
+    result = made;
     return 0;
 }
 
@@ -100,16 +117,27 @@ int Memory::allocate(std::uint64_t size, std::uint32_t flags, std::uint32_t doma
     if (size > kSpaceEnd)
         return -ENOMEM;
     auto object = std::make_unique<Object>();
-    object->fd.reset(::memfd_create("rknpu-sim", MFD_CLOEXEC));
     object->size = pages(size);
     object->flags = flags;
-    object->domain = domain;
-    if (!object->fd.valid() || ::ftruncate(object->fd.get(), static_cast<off_t>(object->size)) != 0)
-        return errno == EMFILE || errno == ENFILE ? -errno : -ENOMEM;
-    std::uint64_t unused;
-    if (const int error = identify(*object, unused))
+    if (map_object(*object, nullptr, -1) != 0)
+        return -ENOMEM;
+    if (const int error = adopt(std::move(object), result))
         return error;
-    return adopt(std::move(object), result);
+    const int error = place(*result, domain);
+    if (error)
+        destroy(result->handle);
+    return error;
+}
+
+int Memory::place(Object& object, std::uint32_t domain) {
+    if (domain >= kDomains)
+        return -EINVAL;
+    if (object.dma_address)
+        return 0;
+    if (!spaces_[domain].insert(object))
+        return -EFAULT; // as the driver says it
+    object.domain = domain;
+    return 0;
 }
 
 int Memory::import(int fd, Object*& result) {
@@ -121,7 +149,7 @@ int Memory::import(int fd, Object*& result) {
     if (const int error = identify(*object, size))
         return error;
     for (const auto& [handle, known] : objects_) {
-        if (known->device == object->device && known->inode == object->inode) {
+        if (known->fd.valid() && known->device == object->device && known->inode == object->inode) {
             result = known.get();
             return 0;
         }
@@ -130,13 +158,30 @@ int Memory::import(int fd, Object*& result) {
         return -EINVAL;
     object->size = pages(size);
     object->imported = true;
+    if (const int error = map_object(*object, nullptr, object->fd.get()))
+        return error;
     return adopt(std::move(object), result);
 }
 
-int Memory::export_fd(std::uint32_t handle, int& fd) const {
-    const Object* const object = by_handle(handle);
+int Memory::export_fd(std::uint32_t handle, int& fd) {
+    Object* const object = by_handle(handle);
     if (!object)
         return -ENOENT;
+    if (!object->fd.valid()) {
+        UniqueFd memory(::memfd_create("rknpu-sim", MFD_CLOEXEC));
+        if (!memory.valid())
+            return -errno;
+        if (::ftruncate(memory.get(), static_cast<off_t>(object->size)) != 0)
+            return -ENOMEM;
+        if (const int error = copy_pages(*object, memory.get()))
+            return error;
+        if (const int error = map_object(*object, object->memory, memory.get()))
+            return error;
+        object->fd = std::move(memory);
+        std::uint64_t unused;
+        if (const int error = identify(*object, unused))
+            return error;
+    }
     fd = ::fcntl(object->fd.get(), F_DUPFD_CLOEXEC, 0);
     return fd < 0 ? -errno : 0;
 }
@@ -145,7 +190,9 @@ int Memory::destroy(std::uint32_t handle) {
     const auto it = objects_.find(handle);
     if (it == objects_.end())
         return -EINVAL;
-    spaces_[it->second->domain].remove(*it->second);
+    if (it->second->dma_address)
+        spaces_[it->second->domain].remove(*it->second);
+    by_address_.erase(it->second->memory);
     objects_.erase(it);
     return 0;
 }
@@ -156,11 +203,9 @@ Object* Memory::by_handle(std::uint32_t handle) const {
 }
 
 Object* Memory::by_token(std::uint64_t token) const {
-    for (const auto& [handle, object] : objects_) {
-        if (object->token == token)
-            return object.get();
-    }
-    return nullptr;
+    if (token < kFirstToken || token % kPage != 0)
+        return nullptr;
+    return by_handle(static_cast<std::uint32_t>((token - kFirstToken) / kPage + 1));
 }
 
 } // namespace rknpu::sim

@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <map>
 #include <memory>
+#include <unordered_set>
 
 #include <sys/types.h>
 
@@ -16,7 +17,10 @@ namespace rknpu::sim {
 inline constexpr unsigned kDomains = 16;
 inline constexpr std::uint64_t kPage = 4096;
 
-/// A buffer: pages of a memfd, or of a file descriptor that was imported.
+/**
+ * A buffer. Memory that was allocated has no file descriptor, as with the driver, until it is exported: its pages then
+ * move into a memfd, at the same address, so a program must not write to a buffer while it exports it.
+ */
 struct Object {
     Object() = default;
     Object(const Object&) = delete;
@@ -28,9 +32,9 @@ struct Object {
     std::uint32_t domain = 0;
     std::uint64_t size = 0; // whole pages
     std::uint64_t token = 0;
-    std::uint32_t dma_address = 0;
+    std::uint32_t dma_address = 0; // 0: none yet
     bool imported = false;
-    UniqueFd fd;
+    UniqueFd fd;      // of what was exported or imported
     dev_t device = 0; // with inode: which memory it is
     ino_t inode = 0;
     std::byte* memory = nullptr;
@@ -57,11 +61,16 @@ class Memory {
     /// 0 or -errno; `result` is set with 0.
     int allocate(std::uint64_t size, std::uint32_t flags, std::uint32_t domain, Object*& result);
     int import(int fd, Object*& result);
-    int export_fd(std::uint32_t handle, int& fd) const;
+    /// Gives an object its address, if it has none yet.
+    int place(Object& object, std::uint32_t domain);
+    int export_fd(std::uint32_t handle, int& fd);
     int destroy(std::uint32_t handle);
 
     Object* by_handle(std::uint32_t handle) const; // or null
     Object* by_token(std::uint64_t token) const;   // or null
+
+    /// Whether an address of the CPU is that of a buffer's memory.
+    bool holds(const void* address) const { return by_address_.contains(address); }
 
     AddressSpace& space(std::uint32_t domain) { return spaces_[domain]; }
 
@@ -69,9 +78,9 @@ class Memory {
     int adopt(std::unique_ptr<Object> object, Object*& result);
 
     std::map<std::uint32_t, std::unique_ptr<Object>> objects_; // by handle
+    std::unordered_set<const void*> by_address_;               // addresses of their memory
     std::array<AddressSpace, kDomains> spaces_;
     std::uint32_t next_handle_ = 1;
-    std::uint64_t next_token_ = kFirstToken;
 
     static constexpr std::uint64_t kFirstToken = 0x10000;
 };

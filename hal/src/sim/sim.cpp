@@ -10,6 +10,7 @@
 #include <array>
 #include <cerrno>
 #include <cstdio>
+#include <cstdlib>
 #include <cstring>
 #include <memory>
 #include <mutex>
@@ -21,13 +22,16 @@
 
 /*
  * The device "sim:<soc>": the driver's ioctls, answered in this process by the virtual NPU. Jobs run one after the
- * other, each to its end before SUBMIT returns, NONBLOCK or not.
+ * other, each to its end before SUBMIT returns, NONBLOCK or not. Of the driver's own ioctls those that ask are there;
+ * syncobjs, and so SUBMIT_ASYNC, are the kernel's.
  */
 namespace rknpu::sim {
 namespace {
 
 constexpr std::uint32_t kDriverVersion = 908;
-constexpr int kMapShift = 32; // a MEM_MAP offset is the handle, shifted
+constexpr std::uint32_t kAbiLevel = 2; // but for SUBMIT_ASYNC, which the features tell
+constexpr std::size_t kSocPrefix = 2;  // "rk" or "rv" before the number
+constexpr int kMapShift = 32;          // a MEM_MAP offset is the handle, shifted
 constexpr std::uint32_t kKnownCoreMasks[] = {0, 1, 2, 4, 3, 7};
 
 class SimBackend final : public detail::Backend {
@@ -53,7 +57,8 @@ class SimBackend final : public detail::Backend {
         const Object* const object = memory_.by_handle(static_cast<std::uint32_t>(offset >> kMapShift));
         if (!object || length > object->size)
             return -EINVAL;
-        return map_dmabuf(object->fd.get(), length, address);
+        *address = object->memory;
+        return 0;
     }
 
     int map_dmabuf(int fd, std::size_t length, void** address) noexcept override {
@@ -64,7 +69,11 @@ class SimBackend final : public detail::Backend {
         return 0;
     }
 
-    void unmap(void* address, std::size_t length) noexcept override { ::munmap(address, length); }
+    void unmap(void* address, std::size_t length) noexcept override {
+        const std::lock_guard lock(mutex_);
+        if (!memory_.holds(address))
+            ::munmap(address, length);
+    }
 
     // CPU and virtual NPU see the same memory at once.
     int sync_dmabuf(int, std::uint64_t) noexcept override { return 0; }
@@ -84,6 +93,10 @@ class SimBackend final : public detail::Backend {
             return memory_.destroy(static_cast<rknpu_mem_destroy*>(argument)->handle);
         case DRM_IOCTL_RKNPU_MEM_SYNC:
             return mem_sync(*static_cast<rknpu_mem_sync*>(argument));
+        case DRM_IOCTL_RKNPU_GET_PARAM:
+            return get_param(*static_cast<rknpu_get_param*>(argument));
+        case DRM_IOCTL_RKNPU_MEM_INFO:
+            return mem_info(*static_cast<rknpu_mem_info*>(argument));
         case DRM_IOCTL_PRIME_HANDLE_TO_FD: {
             auto& prime = *static_cast<drm_prime_handle*>(argument);
             return memory_.export_fd(prime.handle, prime.fd);
@@ -142,12 +155,72 @@ class SimBackend final : public detail::Backend {
             const int error = memory_.allocate(m.size, m.flags, static_cast<std::uint32_t>(m.iommu_domain_id), object);
             if (error)
                 return error;
+        } else if (const int error = memory_.place(*object, static_cast<std::uint32_t>(m.iommu_domain_id))) {
+            return error;
         }
         m.handle = object->handle;
         m.size = object->size;
         m.obj_addr = object->token;
         m.dma_addr = object->dma_address;
         m.sram_size = 0;
+        return 0;
+    }
+
+    int get_param(rknpu_get_param& p) {
+        if (p.pad)
+            return -EINVAL;
+        switch (p.param) {
+        case RKNPU_PARAM_ABI_LEVEL:
+            p.value = kAbiLevel;
+            return 0;
+        case RKNPU_PARAM_SOC:
+            p.value = std::strtoul(machine_.soc() + kSocPrefix, nullptr, 10);
+            return 0;
+        case RKNPU_PARAM_HW_VERSION:
+            p.value = machine_.version();
+            return 0;
+        case RKNPU_PARAM_NUM_CORES:
+            p.value = machine_.cores();
+            return 0;
+        case RKNPU_PARAM_USABLE_CORES:
+            p.value = (1u << machine_.cores()) - 1;
+            return 0;
+        case RKNPU_PARAM_CORE_MASKS:
+            p.value = 0;
+            for (const std::uint32_t mask : kKnownCoreMasks)
+                p.value |= mask >> machine_.cores() ? 0 : 1u << mask;
+            return 0;
+        case RKNPU_PARAM_SRAM_TOTAL:
+        case RKNPU_PARAM_SRAM_FREE:
+            p.value = 0;
+            return 0;
+        case RKNPU_PARAM_NUM_DOMAINS:
+            p.value = kDomains;
+            return 0;
+        case RKNPU_PARAM_MAX_TASKS:
+            p.value = Machine::kTasksPerStart;
+            return 0;
+        case RKNPU_PARAM_FEATURES:
+            p.value = RKNPU_FEATURE_IOMMU | RKNPU_FEATURE_ISOLATION | RKNPU_FEATURE_CORE_RESET;
+            return 0;
+        default:
+            return -EINVAL;
+        }
+    }
+
+    int mem_info(rknpu_mem_info& m) {
+        if (m.pad || m.pad2)
+            return -EINVAL;
+        const Object* const object = memory_.by_handle(m.handle);
+        if (!object)
+            return -ENOENT;
+        m.flags = (object->imported ? RKNPU_MEM_INFO_IMPORTED : 0) | (object->dma_address ? RKNPU_MEM_INFO_MAPPED : 0);
+        m.mem_flags = object->flags;
+        m.size = object->size;
+        m.sram_size = 0;
+        m.obj_addr = object->token;
+        m.dma_addr = object->dma_address;
+        m.iommu_domain_id = object->domain;
         return 0;
     }
 

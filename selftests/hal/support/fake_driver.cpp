@@ -39,6 +39,10 @@ const char* name_of(unsigned long request) {
         return "MEM_DESTROY";
     case DRM_IOCTL_RKNPU_MEM_SYNC:
         return "MEM_SYNC";
+    case DRM_IOCTL_RKNPU_GET_PARAM:
+        return "GET_PARAM";
+    case DRM_IOCTL_RKNPU_MEM_INFO:
+        return "MEM_INFO";
     case DRM_IOCTL_PRIME_HANDLE_TO_FD:
         return "PRIME_HANDLE_TO_FD";
     case DRM_IOCTL_PRIME_FD_TO_HANDLE:
@@ -82,7 +86,7 @@ int FakeDriver::inject(bool interruptible) {
     interrupted_ = 0;
     if (fail_in_ == 0 || --fail_in_ != 0)
         return 0;
-    failed_ = true;
+    failed_call_ = calls.back().name;
     return -fail_error_;
 }
 
@@ -105,6 +109,16 @@ void FakeDriver::close(int fd) noexcept {
     --open_nodes_;
 }
 
+int FakeDriver::stat(const char* path, struct stat* status) noexcept {
+    const auto node = nodes.find(path);
+    if (node == nodes.end())
+        return -ENOENT;
+    *status = {};
+    status->st_gid = node->second.group;
+    status->st_mode = S_IFCHR | 0660;
+    return 0;
+}
+
 int FakeDriver::ioctl(int fd, unsigned long request, void* argument) noexcept {
     calls.push_back({.name = name_of(request)});
     if (request == DRM_IOCTL_RKNPU_MEM_DESTROY) // must always get through: there is nobody to tell
@@ -114,6 +128,13 @@ int FakeDriver::ioctl(int fd, unsigned long request, void* argument) noexcept {
     return dispatch(fd, request, argument);
 }
 
+int FakeDriver::ioctl_value(int, unsigned long request, void* argument) noexcept {
+    calls.push_back({.name = "ioctl"});
+    if (const int error = inject(true))
+        return error;
+    return on_ioctl_value ? on_ioctl_value(request, argument) : -ENOTTY;
+}
+
 int FakeDriver::dispatch(int fd, unsigned long request, void* argument) {
     Call& call = calls.back();
     switch (request) {
@@ -121,6 +142,10 @@ int FakeDriver::dispatch(int fd, unsigned long request, void* argument) {
         return version(fd, argument);
     case DRM_IOCTL_RKNPU_ACTION:
         return action(*static_cast<rknpu_action*>(argument));
+    case DRM_IOCTL_RKNPU_GET_PARAM:
+        return extended ? get_param(fd, *static_cast<rknpu_get_param*>(argument)) : -EINVAL;
+    case DRM_IOCTL_RKNPU_MEM_INFO:
+        return extended ? mem_info(*static_cast<rknpu_mem_info*>(argument)) : -EINVAL;
     case DRM_IOCTL_RKNPU_MEM_CREATE: {
         auto& m = *static_cast<rknpu_mem_create*>(argument);
         call.flags = m.flags;
@@ -170,6 +195,8 @@ int FakeDriver::version(int fd, void* argument) {
 }
 
 int FakeDriver::action(rknpu_action& action) {
+    if (const auto error = action_errors.find(action.flags); error != action_errors.end())
+        return error->second;
     switch (action.flags) {
     case RKNPU_GET_DRV_VERSION:
         action.value = 908;
@@ -180,9 +207,72 @@ int FakeDriver::action(rknpu_action& action) {
     case RKNPU_GET_IOMMU_EN:
         action.value = iommu;
         return 0;
+    case RKNPU_GET_TOTAL_SRAM_SIZE:
+        action.value = static_cast<std::uint32_t>(sram_total);
+        return 0;
+    case RKNPU_GET_FREE_SRAM_SIZE:
+        action.value = static_cast<std::uint32_t>(sram_free());
+        return 0;
     default:
         return -EINVAL;
     }
+}
+
+int FakeDriver::get_param(int fd, rknpu_get_param& request) {
+    switch (request.param) {
+    case RKNPU_PARAM_ABI_LEVEL:
+        request.value = 2;
+        return 0;
+    case RKNPU_PARAM_SOC:
+        request.value = nodes.at(files_.at(fd)).soc;
+        return 0;
+    case RKNPU_PARAM_NUM_CORES:
+        request.value = 3;
+        return 0;
+    case RKNPU_PARAM_USABLE_CORES:
+        request.value = usable_cores;
+        return 0;
+    case RKNPU_PARAM_CORE_MASKS:
+        request.value = 0x9f;
+        return 0;
+    case RKNPU_PARAM_SRAM_TOTAL:
+        request.value = sram_total;
+        return 0;
+    case RKNPU_PARAM_SRAM_FREE:
+        request.value = sram_free();
+        return 0;
+    case RKNPU_PARAM_NUM_DOMAINS:
+        request.value = iommu ? 16 : 1;
+        return 0;
+    case RKNPU_PARAM_MAX_TASKS:
+        request.value = 4095;
+        return 0;
+    case RKNPU_PARAM_FEATURES:
+        request.value = features;
+        return 0;
+    default:
+        return -EINVAL;
+    }
+}
+
+int FakeDriver::mem_info(rknpu_mem_info& request) {
+    const auto it = buffers_.find(request.handle);
+    if (it == buffers_.end())
+        return -ENOENT;
+    request.flags = it->second.imported ? RKNPU_MEM_INFO_IMPORTED : 0;
+    request.size = it->second.size;
+    request.sram_size = it->second.sram_size;
+    request.obj_addr = it->second.token;
+    request.dma_addr = it->second.dma_address;
+    request.iommu_domain_id = it->second.domain;
+    return 0;
+}
+
+std::uint64_t FakeDriver::sram_free() const {
+    std::uint64_t used = 0;
+    for (const auto& [handle, buffer] : buffers_)
+        used += buffer.sram_size;
+    return sram_total - used;
 }
 
 FakeDriver::Buffer& FakeDriver::add_buffer(std::uint64_t size, std::uint32_t& handle) {
@@ -190,17 +280,36 @@ FakeDriver::Buffer& FakeDriver::add_buffer(std::uint64_t size, std::uint32_t& ha
     Buffer& buffer = buffers_[handle];
     buffer.size = pages(size);
     buffer.token = next_token_++;
-    buffer.dma_address = first_dma_address - dma_used_;
-    dma_used_ += buffer.size;
     buffer.memory = std::make_shared<std::vector<std::byte>>(buffer.size);
     return buffer;
 }
 
+int FakeDriver::place(Buffer& buffer, std::uint32_t domain) {
+    if (buffer.dma_address)
+        return 0;
+    std::uint64_t& used = dma_used_[domain];
+    if (domain_size && used + buffer.size > domain_size)
+        return -EFAULT;
+    buffer.dma_address = first_dma_address - used;
+    buffer.domain = domain;
+    used += buffer.size;
+    return 0;
+}
+
 int FakeDriver::mem_create(rknpu_mem_create& m) {
-    if (!buffers_.contains(m.handle))
+    const bool is_new = !buffers_.contains(m.handle);
+    if (is_new)
         add_buffer(m.size, m.handle);
-    const Buffer& buffer = buffers_[m.handle];
+    Buffer& buffer = buffers_[m.handle];
+    if (const int error = place(buffer, static_cast<std::uint32_t>(m.iommu_domain_id))) {
+        if (is_new)
+            buffers_.erase(m.handle);
+        return error;
+    }
+    if (is_new && m.flags & RKNPU_MEM_TRY_ALLOC_SRAM)
+        buffer.sram_size = std::min(buffer.size, sram_free());
     m.size = buffer.size;
+    m.sram_size = buffer.sram_size;
     m.obj_addr = buffer.token;
     m.dma_addr = buffer.dma_address;
     return 0;

@@ -25,6 +25,8 @@ class FakeDriver final : public rknpu::detail::Os {
     struct Node {
         std::string driver = "rknpu";
         int open_error = 0; // -errno
+        unsigned group = 0; // owner of the node
+        std::uint32_t soc = 3588;
     };
     struct Call {
         std::string name; // "open", "MEM_CREATE", "mmap", ...
@@ -38,14 +40,23 @@ class FakeDriver final : public rknpu::detail::Os {
     // The system as it is.
     std::map<std::string, Node> nodes;
     std::uint32_t hardware_version = 0x46495245;
+    std::uint32_t usable_cores = 7;
     std::uint64_t first_dma_address = 0xfff00000; // further buffers lie below
     bool iommu = true;
+    bool extended = true;          // has the ioctls that the vendor's driver lacks
+    std::uint64_t domain_size = 0; // bytes of buffers that fit a domain; 0: any number
+    std::uint64_t sram_total = 0;  // of the system, of which PreferSram buffers take
+    std::uint64_t features = RKNPU_FEATURE_IOMMU | RKNPU_FEATURE_ISOLATION | RKNPU_FEATURE_SUBMIT_ASYNC;
+    std::map<std::uint32_t, int> action_errors; // -errno of ACTIONs
 
     /// The n-th call from now (1: the next) fails with this errno; 0: none.
     void fail_call(unsigned n, int error) { fail_in_ = n, fail_error_ = error; }
-    bool failed() const { return failed_; }
+    bool failed() const { return !failed_call_.empty(); }
+    const std::string& failed_call() const { return failed_call_; }
     /// Each ioctl fails so often with this errno before it is carried out; so does open, with EINTR.
     void interrupt(unsigned times, int error) { interrupt_times_ = times, interrupt_error_ = error; }
+    /// Answers ioctls that return a number: those of heaps and cameras.
+    std::function<int(unsigned long request, void* argument)> on_ioctl_value;
     /// Answers SUBMIT in place of the driver.
     std::function<int(rknpu_submit&)> on_submit;
 
@@ -62,13 +73,17 @@ class FakeDriver final : public rknpu::detail::Os {
 
     int open(const char* path, int flags) noexcept override;
     void close(int fd) noexcept override;
+    int stat(const char* path, struct stat* status) noexcept override;
     int ioctl(int fd, unsigned long request, void* argument) noexcept override;
+    int ioctl_value(int fd, unsigned long request, void* argument) noexcept override;
     int mmap(int fd, std::uint64_t offset, std::size_t length, void** address) noexcept override;
     void munmap(void* address, std::size_t length) noexcept override;
 
   private:
     struct Buffer {
-        std::uint64_t size = 0, token = 0, dma_address = 0;
+        std::uint64_t size = 0, token = 0, dma_address = 0; // dma_address 0: none yet
+        std::uint64_t sram_size = 0;
+        std::uint32_t domain = 0;
         bool imported = false;
         std::shared_ptr<std::vector<std::byte>> memory;
         ino_t inode = 0; // of the exported or imported descriptor
@@ -78,6 +93,10 @@ class FakeDriver final : public rknpu::detail::Os {
     int dispatch(int fd, unsigned long request, void* argument);
     int version(int fd, void* argument);
     int action(rknpu_action& action);
+    int get_param(int fd, rknpu_get_param& request);
+    int mem_info(rknpu_mem_info& request);
+    int place(Buffer& buffer, std::uint32_t domain); // gives it an address unless it has one
+    std::uint64_t sram_free() const;
     int mem_create(rknpu_mem_create& request);
     int submit(rknpu_submit& request);
     int export_fd(std::uint32_t handle, int& fd);
@@ -86,7 +105,7 @@ class FakeDriver final : public rknpu::detail::Os {
 
     unsigned fail_in_ = 0;
     int fail_error_ = 0;
-    bool failed_ = false;
+    std::string failed_call_;
     unsigned interrupt_times_ = 0, interrupted_ = 0;
     int interrupt_error_ = 0;
 
@@ -97,7 +116,7 @@ class FakeDriver final : public rknpu::detail::Os {
     std::multimap<void*, std::shared_ptr<std::vector<std::byte>>> mappings_;
     std::uint32_t next_handle_ = 1;
     std::uint64_t next_token_ = 0x5000;
-    std::uint64_t dma_used_ = 0;
+    std::map<std::uint32_t, std::uint64_t> dma_used_; // by domain
 };
 
 /// The device "/dev/dri/renderD128" of a fake driver.
