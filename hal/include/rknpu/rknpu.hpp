@@ -7,9 +7,11 @@
 #include <rknpu/command_list.hpp>
 #include <rknpu/convolution.hpp>
 #include <rknpu/device.hpp>
+#include <rknpu/dmabuf.hpp>
 #include <rknpu/error.hpp>
 #include <rknpu/flags.hpp>
 #include <rknpu/half.hpp>
+#include <rknpu/image.hpp>
 #include <rknpu/job.hpp>
 #include <rknpu/layout.hpp>
 #include <rknpu/matmul.hpp>
@@ -17,4 +19,5 @@
 #include <rknpu/result.hpp>
 #include <rknpu/soc.hpp>
 #include <rknpu/unique_fd.hpp>
+#include <rknpu/v4l2.hpp>
 #include <rknpu/validate.hpp>
