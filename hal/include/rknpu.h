@@ -45,7 +45,10 @@ const char* rknpu_last_error(void);
 
 typedef struct rknpu_device rknpu_device;
 
-/* name: NULL for the default (environment RKNPU_DEVICE, else the first NPU), a path, "sim" or "sim:rk3588". */
+/*
+ * name: NULL for the default (environment RKNPU_DEVICE, else the first NPU), a path, a SoC ("rk3588"), "auto" for the
+ * first NPU, "sim" or "sim:rk3588".
+ */
 int rknpu_device_open(const char* name, rknpu_device** device);
 void rknpu_device_close(rknpu_device* device);
 
@@ -53,6 +56,57 @@ void rknpu_device_close(rknpu_device* device);
 uint32_t rknpu_device_driver_version(const rknpu_device* device);
 /* What was opened, for example "/dev/dri/renderD129". Valid while the device is open. */
 const char* rknpu_device_node(const rknpu_device* device);
+
+/* "rk3588", or "unknown". Valid while the device is open. */
+const char* rknpu_device_soc(const rknpu_device* device);
+
+/* What is known about a device; fixed while it is open. */
+typedef struct rknpu_device_info {
+    uint64_t sram_size; /* bytes of on-chip memory set aside for buffers */
+    uint32_t driver_version;
+    uint32_t hardware_version; /* version register of core 0 */
+    uint32_t abi_level;        /* of the driver's interface beyond the vendor's; 0: there is none */
+    uint32_t cores;            /* that the NPU has */
+    uint32_t core_masks;       /* bit m is set when a job may name the cores m; bit 0: any one core */
+    uint32_t domains;          /* address spaces of 4 GiB that a process may use */
+    uint32_t tasks_a_start;    /* tasks that the hardware runs before the driver has to start it again */
+    uint32_t features;         /* of rknpu_device_features */
+} rknpu_device_info;
+
+enum rknpu_device_features {
+    RKNPU_DEVICE_IOMMU = 1 << 0,      /* buffers may be scattered in memory */
+    RKNPU_DEVICE_FENCES = 1 << 1,     /* jobs can wait for fences and give them */
+    RKNPU_DEVICE_ISOLATION = 1 << 2,  /* a process reaches its own buffers only */
+    RKNPU_DEVICE_CORE_RESET = 1 << 3  /* a job that hangs costs nobody else anything */
+};
+
+/* size: sizeof(*info) of the caller; what the library does not know is 0. */
+int rknpu_device_get_info(const rknpu_device* device, rknpu_device_info* info, size_t size);
+
+/* The first four count what was made from this device, the others all users' memory. Bytes, but for buffers. */
+typedef struct rknpu_memory_statistics {
+    uint64_t buffers, allocated, imported, allocated_sram;
+    uint64_t sram_total, sram_free;
+} rknpu_memory_statistics;
+
+/* size: as above. */
+int rknpu_device_get_memory(const rknpu_device* device, rknpu_memory_statistics* memory, size_t size);
+
+/* Mask of the cores that are in service now. */
+int rknpu_device_usable_cores(const rknpu_device* device, uint32_t* mask);
+
+/*
+ * Switches checks for development on or off: two accesses that write the same bytes, and jobs on memory that is open for
+ * writing, then fail with -EBUSY.
+ */
+void rknpu_device_check_accesses(rknpu_device* device, int on);
+
+/*
+ * Calls visit for each node that may be an NPU. soc: its SoC, or NULL when it can't be used; reason: then why. The texts
+ * are valid during the call. A visit that does not return 0 ends it.
+ */
+int rknpu_device_enumerate(int (*visit)(const char* node, const char* soc, const char* reason, void* opaque),
+                           void* opaque);
 
 /* ---- buffers ---- */
 
@@ -64,7 +118,8 @@ enum rknpu_buffer_flags {
     RKNPU_BUFFER_UNCACHED = 1 << 1,
     RKNPU_BUFFER_CONTIGUOUS = 1 << 2,
     RKNPU_BUFFER_PREFER_SRAM = 1 << 3,
-    RKNPU_BUFFER_TASK_ARRAY = 1 << 4
+    RKNPU_BUFFER_TASK_ARRAY = 1 << 4,
+    RKNPU_BUFFER_ANY_DOMAIN = 1 << 5 /* where the domain is full, the next one that has room */
 };
 
 enum rknpu_access { RKNPU_ACCESS_READ = 1, RKNPU_ACCESS_WRITE = 2, RKNPU_ACCESS_READ_WRITE = 3 };
@@ -73,6 +128,18 @@ enum rknpu_access { RKNPU_ACCESS_READ = 1, RKNPU_ACCESS_WRITE = 2, RKNPU_ACCESS_
 int rknpu_buffer_allocate(rknpu_device* device, uint64_t size, uint32_t flags, rknpu_buffer** buffer);
 /* The memory of a dma-buf, of at least `needed` bytes. fd stays the caller's. */
 int rknpu_buffer_import(rknpu_device* device, int fd, uint64_t needed, rknpu_buffer** buffer);
+/* The same in a domain (an address space of this process): below rknpu_device_info.domains; 0 above. */
+int rknpu_buffer_allocate_in(rknpu_device* device, uint64_t size, uint32_t flags, uint32_t domain,
+                             rknpu_buffer** buffer);
+/* flags: 0 or RKNPU_BUFFER_ANY_DOMAIN. Memory that has its address already keeps it. */
+int rknpu_buffer_import_in(rknpu_device* device, int fd, uint64_t needed, uint32_t flags, uint32_t domain,
+                           rknpu_buffer** buffer);
+/*
+ * Memory of the caller at a physical address, for NPUs without an IOMMU. mapped: where the caller has mapped it for the
+ * CPU, or NULL; cache maintenance is the caller's.
+ */
+int rknpu_buffer_from_physical(rknpu_device* device, uint64_t address, uint64_t size, void* mapped,
+                               rknpu_buffer** buffer);
 void rknpu_buffer_free(rknpu_buffer* buffer);
 
 /* A new file descriptor of the memory as a dma-buf; the caller closes it. */
@@ -88,6 +155,77 @@ int rknpu_buffer_end(rknpu_buffer* buffer);
 uint64_t rknpu_buffer_size(const rknpu_buffer* buffer);
 /* Address of byte 0 for the NPU. */
 uint32_t rknpu_buffer_dma_address(const rknpu_buffer* buffer);
+/* The domain that the address is in. */
+uint32_t rknpu_buffer_domain(const rknpu_buffer* buffer);
+/* Bytes at the start that lie in on-chip memory. */
+uint64_t rknpu_buffer_sram_size(const rknpu_buffer* buffer);
+
+/* ---- memory of the system as dma-bufs; the caller closes *fd ---- */
+
+/* heap: name of a file in /dev/dma_heap, "system" for scattered memory. */
+int rknpu_dmabuf_from_heap(uint64_t size, const char* heap, int* fd);
+/* Whole pages of a memfd that is sealed with F_SEAL_SHRINK. memfd stays the caller's. */
+int rknpu_dmabuf_from_memfd(int memfd, uint64_t offset, uint64_t size, int* fd);
+
+/* ---- images ---- */
+
+typedef struct rknpu_image rknpu_image;
+
+enum rknpu_pixel_format {
+    RKNPU_PIXEL_GRAY8 = 0,
+    RKNPU_PIXEL_RGB888 = 1,
+    RKNPU_PIXEL_BGR888 = 2,
+    RKNPU_PIXEL_RGBA8888 = 3,
+    RKNPU_PIXEL_BGRA8888 = 4,
+    RKNPU_PIXEL_NV12 = 5,
+    RKNPU_PIXEL_NV21 = 6,
+    RKNPU_PIXEL_NV16 = 7,
+    RKNPU_PIXEL_NV61 = 8,
+    RKNPU_PIXEL_YUYV = 9,
+    RKNPU_PIXEL_UYVY = 10
+};
+
+/* As an offset of the second plane: right behind the rows of the first. */
+#define RKNPU_PLANE_BEHIND UINT64_MAX
+
+typedef struct rknpu_image_descriptor {
+    uint64_t plane_offset[2]; /* bytes from the start of the buffer */
+    uint32_t format;          /* of rknpu_pixel_format */
+    uint32_t width, height;   /* pixels */
+    uint32_t width_stride;    /* pixels from one row to the next; 0: width, or what suits the NPU for new memory */
+    uint32_t height_stride;   /* rows from one plane to one behind it; 0: height */
+    uint32_t reserved;        /* 0 */
+} rknpu_image_descriptor;
+
+typedef struct rknpu_image_plane {
+    uint64_t offset;     /* of its first row in the buffer */
+    uint32_t row_bytes;  /* pixels of a row */
+    uint32_t row_stride; /* from one row to the next */
+    uint32_t rows;
+    uint32_t reserved;
+} rknpu_image_plane;
+
+/* An image in the memory of a dma-buf, checked against its size. fd stays the caller's. */
+int rknpu_image_import(rknpu_device* device, int fd, const rknpu_image_descriptor* descriptor, rknpu_image** image);
+/* An image in a buffer. */
+int rknpu_image_view(const rknpu_buffer* buffer, const rknpu_image_descriptor* descriptor, rknpu_image** image);
+/* An image in new memory. flags: of rknpu_buffer_flags. */
+int rknpu_image_allocate(rknpu_device* device, const rknpu_image_descriptor* descriptor, uint32_t flags,
+                         rknpu_image** image);
+void rknpu_image_free(rknpu_image* image);
+
+uint32_t rknpu_image_planes(const rknpu_image* image);
+int rknpu_image_plane_at(const rknpu_image* image, uint32_t plane, rknpu_image_plane* to);
+/* A further handle of the image's memory; free it with rknpu_buffer_free. */
+int rknpu_image_buffer(const rknpu_image* image, rknpu_buffer** buffer);
+
+/*
+ * Frames of a V4L2 device with buffers of the kind MMAP. queue: V4L2_BUF_TYPE_VIDEO_CAPTURE or ..._MPLANE. The caller
+ * closes *fd.
+ */
+int rknpu_v4l2_export(int video, uint32_t queue, uint32_t index, uint32_t plane, int* fd);
+/* How the frames lie in their buffers. */
+int rknpu_v4l2_describe(int video, uint32_t queue, rknpu_image_descriptor* descriptor);
 
 /* ---- jobs ---- */
 

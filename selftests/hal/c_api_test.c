@@ -46,6 +46,137 @@ static void a_device_tells_what_it_is(void **state) {
     rknpu_device_close(NULL);
 }
 
+static void a_device_tells_what_it_can(void **state) {
+    rknpu_device *device = open_sim();
+    rknpu_device_info info;
+    rknpu_memory_statistics memory;
+    uint32_t cores = 0;
+    (void)state;
+    assert_string_equal(rknpu_device_soc(device), "rk3588");
+    MUST(rknpu_device_get_info(device, &info, sizeof(info)));
+    assert_int_equal(info.abi_level, 2);
+    assert_int_equal(info.cores, 3);
+    assert_int_equal(info.core_masks, 0x9f);
+    assert_int_equal(info.domains, 16);
+    assert_int_equal(info.features, RKNPU_DEVICE_IOMMU | RKNPU_DEVICE_ISOLATION | RKNPU_DEVICE_CORE_RESET);
+    info.driver_version = 1;
+    MUST(rknpu_device_get_info(device, &info, sizeof(info.sram_size))); /* an older, shorter one */
+    assert_int_equal(info.driver_version, 1);
+    MUST(rknpu_device_get_memory(device, &memory, sizeof(memory)));
+    assert_int_equal(memory.buffers, 0);
+    MUST(rknpu_device_usable_cores(device, &cores));
+    assert_int_equal(cores, 7);
+    assert_int_equal(rknpu_device_get_info(device, NULL, 0), RKNPU_ERROR_INVALID_ARGUMENT);
+    rknpu_device_close(device);
+}
+
+static int count_node(const char *node, const char *soc, const char *reason, void *opaque) {
+    assert_non_null(node);
+    assert_true((soc != NULL) != (*reason != '\0'));
+    ++*(int *)opaque;
+    return 0;
+}
+
+static void nodes_are_listed(void **state) {
+    int nodes = 0;
+    (void)state;
+    MUST(rknpu_device_enumerate(count_node, &nodes));
+    assert_int_equal(rknpu_device_enumerate(NULL, NULL), RKNPU_ERROR_INVALID_ARGUMENT);
+}
+
+static void memory_has_a_place(void **state) {
+    rknpu_device *device = open_sim();
+    rknpu_buffer *first = NULL, *second = NULL;
+    int fd = -1;
+    (void)state;
+    MUST(rknpu_buffer_allocate_in(device, 3ull << 30, RKNPU_BUFFER_ANY_DOMAIN, 0, &first));
+    MUST(rknpu_buffer_allocate_in(device, 3ull << 30, RKNPU_BUFFER_ANY_DOMAIN, 0, &second));
+    assert_int_equal(rknpu_buffer_domain(first), 0);
+    assert_int_equal(rknpu_buffer_domain(second), 1);
+    assert_int_equal(rknpu_buffer_sram_size(second), 0);
+    rknpu_buffer_free(second);
+    assert_int_equal(rknpu_buffer_allocate_in(device, 1, 0, 16, &second), RKNPU_ERROR_INVALID_ARGUMENT);
+    assert_int_equal(rknpu_buffer_from_physical(device, 4096, 4096, NULL, &second), RKNPU_ERROR_UNSUPPORTED);
+    rknpu_buffer_free(first);
+    MUST(rknpu_buffer_allocate(device, 4096, 0, &first));
+    MUST(rknpu_buffer_export(first, &fd));
+    assert_int_equal(rknpu_buffer_import_in(device, fd, 1, 1, 0, &second), RKNPU_ERROR_INVALID_ARGUMENT);
+    MUST(rknpu_buffer_import_in(device, fd, 1, RKNPU_BUFFER_ANY_DOMAIN, 3, &second));
+    assert_int_equal(rknpu_buffer_domain(second), 0); /* where it is already */
+    close(fd);
+    rknpu_buffer_free(first);
+    rknpu_buffer_free(second);
+    rknpu_device_close(device);
+}
+
+static void accesses_are_checked(void **state) {
+    rknpu_device *device = open_sim();
+    rknpu_buffer *own = NULL, *same = NULL;
+    void *address;
+    int fd = -1;
+    (void)state;
+    rknpu_device_check_accesses(device, 1);
+    MUST(rknpu_buffer_allocate(device, 4096, 0, &own));
+    MUST(rknpu_buffer_export(own, &fd));
+    MUST(rknpu_buffer_import(device, fd, 1, &same));
+    close(fd);
+    MUST(rknpu_buffer_begin(own, RKNPU_ACCESS_WRITE, 0, 100, &address));
+    assert_int_equal(rknpu_buffer_begin(same, RKNPU_ACCESS_WRITE, 99, 1, &address), -EBUSY);
+    MUST(rknpu_buffer_begin(same, RKNPU_ACCESS_WRITE, 100, 1, &address));
+    rknpu_buffer_free(own);
+    rknpu_buffer_free(same);
+    rknpu_device_close(device);
+}
+
+static void images_are_views_of_memory(void **state) {
+    rknpu_device *device = open_sim();
+    rknpu_image_descriptor nv12 = {{0, RKNPU_PLANE_BEHIND}, RKNPU_PIXEL_NV12, 60, 40, 0, 0, 0};
+    rknpu_image_plane plane;
+    rknpu_image *made = NULL, *view = NULL, *imported = NULL;
+    rknpu_buffer *buffer = NULL;
+    int fd = -1;
+    (void)state;
+    MUST(rknpu_image_allocate(device, &nv12, 0, &made));
+    assert_int_equal(rknpu_image_planes(made), 2);
+    MUST(rknpu_image_plane_at(made, 1, &plane));
+    assert_int_equal(plane.offset, 64 * 40);
+    assert_int_equal(plane.row_bytes, 60);
+    assert_int_equal(plane.row_stride, 64);
+    assert_int_equal(plane.rows, 20);
+    assert_int_equal(rknpu_image_plane_at(made, 2, &plane), RKNPU_ERROR_INVALID_ARGUMENT);
+
+    MUST(rknpu_image_buffer(made, &buffer));
+    assert_int_equal(rknpu_image_view(buffer, &nv12, &view), RKNPU_ERROR_BAD_LAYOUT); /* rows of 60 pixels */
+    nv12.width_stride = 64;
+    MUST(rknpu_image_view(buffer, &nv12, &view));
+    MUST(rknpu_buffer_export(buffer, &fd));
+    MUST(rknpu_image_import(device, fd, &nv12, &imported));
+    nv12.height_stride = 4000;
+    assert_int_equal(rknpu_image_import(device, fd, &nv12, &view), RKNPU_ERROR_TOO_SMALL);
+    assert_non_null(strstr(rknpu_last_error(), "bytes are missing"));
+    close(fd);
+    assert_int_equal(rknpu_image_allocate(device, &nv12, 1 << 20, &view), RKNPU_ERROR_INVALID_ARGUMENT);
+
+    rknpu_image_free(made);
+    rknpu_image_free(view);
+    rknpu_image_free(imported);
+    rknpu_image_free(NULL);
+    rknpu_buffer_free(buffer);
+    rknpu_device_close(device);
+}
+
+static void what_is_no_source_is_refused(void **state) {
+    rknpu_image_descriptor descriptor;
+    int fd = -1;
+    (void)state;
+    assert_int_equal(rknpu_dmabuf_from_heap(4096, "../null", &fd), RKNPU_ERROR_INVALID_ARGUMENT);
+    assert_int_equal(rknpu_dmabuf_from_memfd(0, 1, 1, &fd), RKNPU_ERROR_INVALID_ARGUMENT);
+    assert_int_equal(rknpu_v4l2_export(-1, 1, 0, 0, &fd), RKNPU_ERROR_INVALID_ARGUMENT);
+    assert_int_equal(rknpu_v4l2_export(-1, 2, 0, 0, &fd), RKNPU_ERROR_INVALID_ARGUMENT);
+    assert_int_equal(rknpu_v4l2_describe(-1, 1, &descriptor), RKNPU_ERROR_INVALID_ARGUMENT);
+    assert_int_equal(fd, -1);
+}
+
 static void buffers_are_shared_by_descriptor(void **state) {
     rknpu_device *device = open_sim();
     rknpu_buffer *own = NULL, *same = NULL;
@@ -142,6 +273,9 @@ static void bad_jobs_are_refused(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(errors_have_codes_and_texts), cmocka_unit_test(a_device_tells_what_it_is),
+        cmocka_unit_test(a_device_tells_what_it_can), cmocka_unit_test(nodes_are_listed),
+        cmocka_unit_test(memory_has_a_place), cmocka_unit_test(accesses_are_checked),
+        cmocka_unit_test(images_are_views_of_memory), cmocka_unit_test(what_is_no_source_is_refused),
         cmocka_unit_test(buffers_are_shared_by_descriptor), cmocka_unit_test(matrices_are_multiplied),
         cmocka_unit_test(bad_jobs_are_refused),
     };

@@ -1,29 +1,14 @@
 // SPDX-License-Identifier: MIT
-#include <rknpu.h>
-
-#include <rknpu/rknpu.hpp>
+#include "c_api/handles.hpp"
 
 #include <chrono>
 #include <cstddef>
-#include <new>
-#include <optional>
 #include <span>
-#include <string>
 #include <utility>
 #include <vector>
 
-// The one place where C++ results become codes. Exceptions don't get here, except that of an exhausted memory in the
-// few lines that allocate on their own.
+using namespace rknpu::c_api;
 
-#define RKNPU_C_API extern "C" [[gnu::visibility("default")]]
-
-struct rknpu_device {
-    rknpu::Device device;
-};
-struct rknpu_buffer {
-    rknpu::Buffer buffer;
-    std::optional<rknpu::CpuAccess> access;
-};
 struct rknpu_job {
     rknpu::Job job;
 };
@@ -34,61 +19,12 @@ struct rknpu_matmul {
 
 namespace {
 
-constexpr int kFirstStatus = -10000;
-static_assert(RKNPU_ERROR_INTERNAL == kFirstStatus - static_cast<int>(rknpu::Errc::Internal));
-
-thread_local std::string last_error;
-
-int fail(const rknpu::Error& error) noexcept {
-    try {
-        last_error = error.message().empty() ? error.code().message() : error.message();
-    } catch (...) {
-        last_error.clear();
-    }
-    const int value = error.code().value();
-    return error.code().category() == rknpu::error_category() ? kFirstStatus - value : -value;
-}
-
-int invalid(const char* what) noexcept {
-    try {
-        return fail(rknpu::Error(rknpu::Errc::InvalidArgument, what));
-    } catch (...) {
-        return RKNPU_ERROR_INVALID_ARGUMENT;
-    }
-}
-
-int finish(const rknpu::Result<void>& result) noexcept {
-    return result ? RKNPU_OK : fail(result.error());
-}
-
-// Puts a handle around the value of `result`.
-template <class H, class T, class... More>
-int give(rknpu::Result<T> result, H** handle, More&&... more) noexcept {
-    if (!result)
-        return fail(result.error());
-    H* const made = new (std::nothrow) H{*std::move(result), std::forward<More>(more)...};
-    if (!made)
-        return fail(rknpu::Error(std::make_error_code(std::errc::not_enough_memory), {}));
-    *handle = made;
-    return RKNPU_OK;
-}
-
 int finish_run(const rknpu::Result<rknpu::RunResult>& result, uint64_t* hardware_ns) noexcept {
     if (!result)
         return fail(result.error());
     if (hardware_ns)
         *hardware_ns = static_cast<uint64_t>(result->hardware_time.count());
     return RKNPU_OK;
-}
-
-template <class E>
-rknpu::Flags<E> flags_of(uint32_t bits, std::initializer_list<E> all) noexcept {
-    rknpu::Flags<E> result;
-    for (const E flag : all) {
-        if (bits & static_cast<uint32_t>(flag))
-            result |= flag;
-    }
-    return result;
 }
 
 constexpr uint32_t kAllCores = 7;
@@ -116,7 +52,7 @@ rknpu::Result<rknpu::RunResult> multiply(rknpu::Matmul& matmul, const void* a, s
 } // namespace
 
 RKNPU_C_API const char* rknpu_last_error(void) {
-    return last_error.c_str();
+    return last_error().c_str();
 }
 
 RKNPU_C_API int rknpu_device_open(const char* name, rknpu_device** device) {
@@ -137,24 +73,99 @@ RKNPU_C_API const char* rknpu_device_node(const rknpu_device* device) {
     return device->device.info().node.c_str();
 }
 
+RKNPU_C_API const char* rknpu_device_soc(const rknpu_device* device) {
+    return device->device.info().soc.c_str();
+}
+
+RKNPU_C_API int rknpu_device_get_info(const rknpu_device* device, rknpu_device_info* info, size_t size) {
+    if (!device || !info)
+        return invalid("rknpu_device_get_info: a pointer is NULL");
+    const rknpu::DeviceInfo& from = device->device.info();
+    rknpu_device_info known{};
+    known.sram_size = from.sram_size;
+    known.driver_version = from.driver_version;
+    known.hardware_version = from.hardware_version;
+    known.abi_level = from.abi_level;
+    known.cores = from.cores;
+    known.core_masks = from.core_masks;
+    known.domains = from.domains;
+    known.tasks_a_start = from.tasks_a_start;
+    known.features = (from.iommu ? RKNPU_DEVICE_IOMMU : 0) | (from.fences ? RKNPU_DEVICE_FENCES : 0) |
+                     (from.isolation ? RKNPU_DEVICE_ISOLATION : 0) | (from.core_reset ? RKNPU_DEVICE_CORE_RESET : 0);
+    give_struct(known, info, size);
+    return RKNPU_OK;
+}
+
+RKNPU_C_API int rknpu_device_get_memory(const rknpu_device* device, rknpu_memory_statistics* memory, size_t size) {
+    if (!device || !memory)
+        return invalid("rknpu_device_get_memory: a pointer is NULL");
+    const auto from = device->device.memory();
+    if (!from)
+        return fail(from.error());
+    const rknpu_memory_statistics known = {from->buffers,        from->allocated,  from->imported,
+                                           from->allocated_sram, from->sram_total, from->sram_free};
+    give_struct(known, memory, size);
+    return RKNPU_OK;
+}
+
+RKNPU_C_API int rknpu_device_usable_cores(const rknpu_device* device, uint32_t* mask) {
+    if (!device || !mask)
+        return invalid("rknpu_device_usable_cores: a pointer is NULL");
+    const auto result = device->device.usable_cores();
+    if (!result)
+        return fail(result.error());
+    *mask = *result;
+    return RKNPU_OK;
+}
+
+RKNPU_C_API void rknpu_device_check_accesses(rknpu_device* device, int on) {
+    device->device.check_accesses(on != 0);
+}
+
+RKNPU_C_API int rknpu_device_enumerate(int (*visit)(const char*, const char*, const char*, void*), void* opaque) {
+    if (!visit)
+        return invalid("rknpu_device_enumerate: visit is NULL");
+    const auto nodes = rknpu::Device::enumerate();
+    if (!nodes)
+        return fail(nodes.error());
+    for (const auto& node : *nodes) {
+        if (visit(node.node.c_str(), node.usable ? node.soc.c_str() : nullptr, node.reason.c_str(), opaque) != 0)
+            break;
+    }
+    return RKNPU_OK;
+}
+
 RKNPU_C_API int rknpu_buffer_allocate(rknpu_device* device, uint64_t size, uint32_t flags, rknpu_buffer** buffer) {
-    using rknpu::BufferFlag;
+    return rknpu_buffer_allocate_in(device, size, flags, 0, buffer);
+}
+
+RKNPU_C_API int rknpu_buffer_allocate_in(rknpu_device* device, uint64_t size, uint32_t flags, uint32_t domain,
+                                         rknpu_buffer** buffer) {
     if (!device || !buffer)
         return invalid("rknpu_buffer_allocate: a pointer is NULL");
-    constexpr uint32_t kAll = RKNPU_BUFFER_WRITE_COMBINED | RKNPU_BUFFER_UNCACHED | RKNPU_BUFFER_CONTIGUOUS |
-                              RKNPU_BUFFER_PREFER_SRAM | RKNPU_BUFFER_TASK_ARRAY;
-    if (flags & ~kAll)
+    if (flags & ~kAllBufferFlags)
         return invalid("rknpu_buffer_allocate: unknown flag");
-    const auto set =
-        flags_of<BufferFlag>(flags, {BufferFlag::WriteCombined, BufferFlag::Uncached, BufferFlag::Contiguous,
-                                     BufferFlag::PreferSram, BufferFlag::TaskArray});
-    return give(rknpu::Buffer::allocate(device->device, size, set), buffer, std::nullopt);
+    return give(rknpu::Buffer::allocate(device->device, size, buffer_flags(flags), domain), buffer, std::nullopt);
 }
 
 RKNPU_C_API int rknpu_buffer_import(rknpu_device* device, int fd, uint64_t needed, rknpu_buffer** buffer) {
+    return rknpu_buffer_import_in(device, fd, needed, 0, 0, buffer);
+}
+
+RKNPU_C_API int rknpu_buffer_import_in(rknpu_device* device, int fd, uint64_t needed, uint32_t flags, uint32_t domain,
+                                       rknpu_buffer** buffer) {
     if (!device || !buffer)
         return invalid("rknpu_buffer_import: a pointer is NULL");
-    return give(rknpu::Buffer::import_dmabuf(device->device, fd, needed), buffer, std::nullopt);
+    if (flags & ~static_cast<uint32_t>(RKNPU_BUFFER_ANY_DOMAIN))
+        return invalid("rknpu_buffer_import: the only flag is RKNPU_BUFFER_ANY_DOMAIN");
+    return give(rknpu::Buffer::import_dmabuf(device->device, fd, needed, {domain, flags != 0}), buffer, std::nullopt);
+}
+
+RKNPU_C_API int rknpu_buffer_from_physical(rknpu_device* device, uint64_t address, uint64_t size, void* mapped,
+                                           rknpu_buffer** buffer) {
+    if (!device || !buffer)
+        return invalid("rknpu_buffer_from_physical: a pointer is NULL");
+    return give(rknpu::Buffer::from_physical(device->device, address, size, mapped), buffer, std::nullopt);
 }
 
 RKNPU_C_API void rknpu_buffer_free(rknpu_buffer* buffer) {
@@ -203,6 +214,13 @@ RKNPU_C_API uint64_t rknpu_buffer_size(const rknpu_buffer* buffer) {
 }
 RKNPU_C_API uint32_t rknpu_buffer_dma_address(const rknpu_buffer* buffer) {
     return buffer->buffer.dma_address();
+}
+
+RKNPU_C_API uint32_t rknpu_buffer_domain(const rknpu_buffer* buffer) {
+    return buffer->buffer.domain();
+}
+RKNPU_C_API uint64_t rknpu_buffer_sram_size(const rknpu_buffer* buffer) {
+    return buffer->buffer.sram_size();
 }
 
 RKNPU_C_API int rknpu_job_create(rknpu_device* device, const rknpu_task_commands* tasks, size_t count,

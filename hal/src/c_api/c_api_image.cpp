@@ -1,0 +1,110 @@
+// SPDX-License-Identifier: MIT
+//
+// Images, and where their memory comes from.
+#include "c_api/handles.hpp"
+
+using namespace rknpu::c_api;
+
+struct rknpu_image {
+    rknpu::Image image;
+};
+
+static_assert(RKNPU_PIXEL_NV12 == static_cast<int>(rknpu::PixelFormat::Nv12) &&
+              RKNPU_PIXEL_UYVY == static_cast<int>(rknpu::PixelFormat::Uyvy));
+static_assert(RKNPU_PLANE_BEHIND == rknpu::kBehind);
+
+namespace {
+
+rknpu::ImageDescriptor descriptor_of(const rknpu_image_descriptor& from) noexcept {
+    return {
+        static_cast<rknpu::PixelFormat>(from.format), from.width, from.height, from.width_stride, from.height_stride,
+        {from.plane_offset[0], from.plane_offset[1]}};
+}
+
+bool is_queue(uint32_t queue) noexcept {
+    return queue == static_cast<uint32_t>(rknpu::v4l2::Queue::Capture) ||
+           queue == static_cast<uint32_t>(rknpu::v4l2::Queue::CapturePlanes);
+}
+
+} // namespace
+
+RKNPU_C_API int rknpu_dmabuf_from_heap(uint64_t size, const char* heap, int* fd) {
+    if (!heap || !fd)
+        return invalid("rknpu_dmabuf_from_heap: a pointer is NULL");
+    return give_fd(rknpu::dmabuf::from_heap(size, heap), fd);
+}
+
+RKNPU_C_API int rknpu_dmabuf_from_memfd(int memfd, uint64_t offset, uint64_t size, int* fd) {
+    if (!fd)
+        return invalid("rknpu_dmabuf_from_memfd: fd is NULL");
+    return give_fd(rknpu::dmabuf::from_memfd(memfd, offset, size), fd);
+}
+
+RKNPU_C_API int rknpu_image_import(rknpu_device* device, int fd, const rknpu_image_descriptor* descriptor,
+                                   rknpu_image** image) {
+    if (!device || !descriptor || !image)
+        return invalid("rknpu_image_import: a pointer is NULL");
+    return give(rknpu::Image::import_dmabuf(device->device, fd, descriptor_of(*descriptor)), image);
+}
+
+RKNPU_C_API int rknpu_image_view(const rknpu_buffer* buffer, const rknpu_image_descriptor* descriptor,
+                                 rknpu_image** image) {
+    if (!buffer || !descriptor || !image)
+        return invalid("rknpu_image_view: a pointer is NULL");
+    return give(rknpu::Image::view(buffer->buffer, descriptor_of(*descriptor)), image);
+}
+
+RKNPU_C_API int rknpu_image_allocate(rknpu_device* device, const rknpu_image_descriptor* descriptor, uint32_t flags,
+                                     rknpu_image** image) {
+    if (!device || !descriptor || !image)
+        return invalid("rknpu_image_allocate: a pointer is NULL");
+    if (flags & ~kAllBufferFlags)
+        return invalid("rknpu_image_allocate: unknown flag");
+    return give(rknpu::Image::allocate(device->device, descriptor_of(*descriptor), buffer_flags(flags)), image);
+}
+
+RKNPU_C_API void rknpu_image_free(rknpu_image* image) {
+    delete image;
+}
+
+RKNPU_C_API uint32_t rknpu_image_planes(const rknpu_image* image) {
+    return static_cast<uint32_t>(image->image.planes().size());
+}
+
+RKNPU_C_API int rknpu_image_plane_at(const rknpu_image* image, uint32_t plane, rknpu_image_plane* to) {
+    if (!image || !to)
+        return invalid("rknpu_image_plane_at: a pointer is NULL");
+    if (plane >= image->image.planes().size())
+        return invalid("rknpu_image_plane_at: the image has not so many planes");
+    const rknpu::ImagePlane& from = image->image.planes()[plane];
+    *to = {from.offset, from.row_bytes, from.row_stride, from.rows, 0};
+    return RKNPU_OK;
+}
+
+RKNPU_C_API int rknpu_image_buffer(const rknpu_image* image, rknpu_buffer** buffer) {
+    if (!image || !buffer)
+        return invalid("rknpu_image_buffer: a pointer is NULL");
+    return give(rknpu::Result<rknpu::Buffer>(image->image.buffer().share()), buffer, std::nullopt);
+}
+
+RKNPU_C_API int rknpu_v4l2_export(int video, uint32_t queue, uint32_t index, uint32_t plane, int* fd) {
+    if (!fd || !is_queue(queue))
+        return invalid("rknpu_v4l2_export: fd is NULL, or no such kind of queue");
+    return give_fd(rknpu::v4l2::export_buffer(video, index, static_cast<rknpu::v4l2::Queue>(queue), plane), fd);
+}
+
+RKNPU_C_API int rknpu_v4l2_describe(int video, uint32_t queue, rknpu_image_descriptor* descriptor) {
+    if (!descriptor || !is_queue(queue))
+        return invalid("rknpu_v4l2_describe: descriptor is NULL, or no such kind of queue");
+    const auto from = rknpu::v4l2::describe(video, static_cast<rknpu::v4l2::Queue>(queue));
+    if (!from)
+        return fail(from.error());
+    *descriptor = {{from->plane_offset[0], from->plane_offset[1]},
+                   static_cast<uint32_t>(from->format),
+                   from->width,
+                   from->height,
+                   from->width_stride,
+                   from->height_stride,
+                   0};
+    return RKNPU_OK;
+}
