@@ -176,7 +176,7 @@ static int hardware_init(struct rknpu_device *rknpu)
 {
 	int ret;
 
-	ret = pm_runtime_resume_and_get(rknpu->pm_dev);
+	ret = rknpu_power_resume(rknpu);
 	if (ret)
 		return ret;
 	ret = hardware_prepare(rknpu);

@@ -29,6 +29,7 @@
 #include "rknpu_device.h"
 #include "rknpu_drv.h"
 #include "rknpu_fault.h"
+#include "rknpu_power.h"
 #include "rknpu_regs.h"
 #include "rknpu_reset.h"
 #include "rknpu_soc.h"
@@ -369,8 +370,6 @@ static int enable_autosuspend(struct device *dev)
 {
 	pm_runtime_set_autosuspend_delay(dev, RKNPU_AUTOSUSPEND_MS);
 	pm_runtime_use_autosuspend(dev);
-	/* Forget that it failed, should the driver have been here before. */
-	pm_runtime_set_suspended(dev);
 	return devm_pm_runtime_enable(dev);
 }
 
@@ -409,6 +408,7 @@ static int core_bind(struct device *dev, struct device *first, void *data)
 		slot++;
 	*slot = dev_get_drvdata(dev);
 
+	rknpu_power_forget_failure(dev);
 	/* Core 0 is powered at this moment, so this one must be as well. */
 	return device_link_add(first, dev,
 			       DL_FLAG_STATELESS | DL_FLAG_PM_RUNTIME | DL_FLAG_RPM_ACTIVE) ?
@@ -441,6 +441,7 @@ static int gather_bind(struct device *dev)
 	unsigned int num = 0;
 	int ret;
 
+	rknpu_power_forget_failure(dev);
 	ret = pm_runtime_resume_and_get(dev);
 	if (ret)
 		return ret;

@@ -61,13 +61,31 @@ void rknpu_power_fini(struct rknpu_device *rknpu)
 	mutex_destroy(&rknpu->power.lock);
 }
 
-/* Runtime PM remembers a failure and tries no more; the next job shall try. */
-static void forget_failure(struct rknpu_device *rknpu)
+/**
+ * rknpu_power_forget_failure() - let a node try again to get power
+ * @dev: the node
+ *
+ * Runtime PM remembers a resume that failed, and refuses all later ones. Does nothing to a node
+ * that has not failed.
+ */
+void rknpu_power_forget_failure(struct device *dev)
+{
+	pm_runtime_set_suspended(dev);
+}
+
+/**
+ * rknpu_power_resume() - power all nodes, with a reference of runtime PM
+ * @rknpu: the device
+ *
+ * Return: 0 or a negative errno.
+ */
+int rknpu_power_resume(struct rknpu_device *rknpu)
 {
 	unsigned int i;
 
 	for (i = 0; i < rknpu->num_nodes; i++)
-		pm_runtime_set_suspended(rknpu->nodes[i]->dev);
+		rknpu_power_forget_failure(rknpu->nodes[i]->dev);
+	return pm_runtime_resume_and_get(rknpu->pm_dev);
 }
 
 /**
@@ -88,11 +106,9 @@ int rknpu_power_get(struct rknpu_device *rknpu)
 	guard(mutex)(&power->lock);
 	if (atomic_inc_not_zero(&power->users))
 		return 0;
-	ret = pm_runtime_resume_and_get(rknpu->pm_dev);
-	if (ret) {
-		forget_failure(rknpu);
+	ret = rknpu_power_resume(rknpu);
+	if (ret)
 		return ret;
-	}
 	atomic_set(&power->users, 2);
 	keep_on(power);
 	return 0;

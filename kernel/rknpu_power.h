@@ -6,6 +6,7 @@
 #include <linux/mutex.h>
 #include <linux/workqueue.h>
 
+struct device;
 struct rknpu_device;
 
 /**
@@ -21,6 +22,9 @@ struct rknpu_power {
 	/** @keep_work: gives the device's reference back when no job has come for a while */
 	struct delayed_work keep_work;
 };
+
+void rknpu_power_forget_failure(struct device *dev);
+int rknpu_power_resume(struct rknpu_device *rknpu);
 
 void rknpu_power_init(struct rknpu_device *rknpu);
 void rknpu_power_fini(struct rknpu_device *rknpu);

@@ -51,23 +51,38 @@ void rknpu_suspend(struct rknpu_device *rknpu)
 	flush_workqueue(rknpu->wq);
 }
 
+/*
+ * The first node's power carries all others. Of these each has its own, and with the first one on,
+ * a node that is off has failed to wake.
+ */
+static bool is_lost(const struct rknpu_device *rknpu, unsigned int core)
+{
+	return rknpu->nodes[0]->powered && !rknpu->cores[core].node->powered;
+}
+
 /**
  * rknpu_resume() - go on
  * @rknpu: the device
- * @error: 0, or why the power did not come back; then there are no cores any more
+ * @error: 0, or why the power of the first node did not come back; then there are no cores any more
  */
 void rknpu_resume(struct rknpu_device *rknpu, int error)
 {
+	u8 lost = error ? all_cores(rknpu) : 0;
 	unsigned int i;
+
+	for (i = 0; i < rknpu->num_cores; i++)
+		if (is_lost(rknpu, i))
+			lost |= BIT(i);
 
 	scoped_guard(rknpu_jobs, rknpu) {
 		rknpu->paused = false;
 		rknpu->dispatch.held = 0;
-		for (i = 0; error && i < rknpu->num_cores; i++)
-			rknpu_dispatch_retire(&rknpu->dispatch, i);
+		for (i = 0; i < rknpu->num_cores; i++)
+			if (lost & BIT(i))
+				rknpu_dispatch_retire(&rknpu->dispatch, i);
 		rknpu_sched_fail_impossible(rknpu);
 		rknpu_sched_run(rknpu);
 	}
-	if (error)
+	if (lost)
 		queue_work(rknpu->slow_wq, &rknpu->report_work);
 }

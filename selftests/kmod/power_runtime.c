@@ -289,13 +289,13 @@ TEST_F_TIMEOUT(power, can_not_be_had, 60)
 		users = users_of_supplies();
 		npu_ctl_clear(VNPU_CTL_CLEAR_COUNTERS);
 		npu_matmul_job(&self->mm, &job, 1U << core, 0, 4);
-		/* Each node of the cores in turn, if there are several: one passes while 2 are left. */
+		/* Each node in turn, if there are several: one passes while 2 are left. */
 		ASSERT_EQ(0, npu_inject(NPU_FAIL_POWER_ON, supplies() > 2 ? core + 1 : 0, 1));
 		EXPECT_EQ(-EIO, npu_submit(self->fd, &job));
 		ASSERT_EQ(0, npu_inject_end(NPU_FAIL_POWER_ON));
-		EXPECT_EQ(0, npu_ctl_total(VNPU_CTL_MMIO_READS) - npu_ctl_total(VNPU_CTL_MMU_READS));
-		EXPECT_EQ(0,
-			  npu_ctl_total(VNPU_CTL_MMIO_WRITES) - npu_ctl_total(VNPU_CTL_MMU_WRITES));
+		/* The IOMMU's own driver may have been at its registers. */
+		EXPECT_EQ(npu_ctl_total(VNPU_CTL_MMU_READS), npu_ctl_total(VNPU_CTL_MMIO_READS));
+		EXPECT_EQ(npu_ctl_total(VNPU_CTL_MMU_WRITES), npu_ctl_total(VNPU_CTL_MMIO_WRITES));
 		ASSERT_TRUE(wait_for_off());
 		EXPECT_EQ(users, users_of_supplies());
 		EXPECT_EQ(0, npu_matmul_run(&self->mm, 1U << core, 6000));

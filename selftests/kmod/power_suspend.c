@@ -284,7 +284,7 @@ TEST_F_TIMEOUT(suspend, waiting_processes_freeze, 120)
 	npu_matmul_destroy(&last);
 }
 
-/* Power does not come back: what waited fails, and so does all else until the driver is bound again. */
+/* Power does not come back: what waited fails, as all else until the driver is bound again. */
 TEST_F_TIMEOUT(suspend, no_power_afterwards, 60)
 {
 	struct npu_matmul running, waiting;
@@ -299,7 +299,7 @@ TEST_F_TIMEOUT(suspend, no_power_afterwards, 60)
 	fences[1] = submit_async(&waiting, 1, 4000, -1);
 	while (!npu_ctl_core(0, VNPU_CTL_STARTS))
 		npu_sleep_ms(1);
-	ASSERT_EQ(0, npu_inject(NPU_FAIL_POWER_ON, 0, 1));
+	ASSERT_EQ(0, npu_inject(NPU_FAIL_POWER_ON, 0, NPU_CORES));
 	sleep_once();
 	ASSERT_EQ(0, npu_inject_end(NPU_FAIL_POWER_ON));
 	npu_fault_none();
