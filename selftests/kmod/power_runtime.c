@@ -214,14 +214,24 @@ TEST_F(power, off_between_jobs)
 /* The time without a job counts, not the time since it was switched on. */
 TEST_F_TIMEOUT(power, on_while_jobs_come, 120)
 {
-	unsigned int i, core;
+	unsigned int i, core, looked = 0;
+	long before;
+	int off;
 
 	for (i = 0; i < 20; i++) {
-		for (core = 0; core < NPU_CORES; core++)
+		for (core = 0; core < NPU_CORES; core++) {
+			before = npu_now_ms();
 			EXPECT_EQ(0, npu_matmul_run(&self->mm, 1U << core, 6000));
-		EXPECT_EQ(0, all_off());
+		}
+		off = all_off();
+		/* A machine that stood still meanwhile shows nothing. */
+		if (npu_now_ms() - before < delay_ms()) {
+			EXPECT_EQ(0, off);
+			looked++;
+		}
 		npu_sleep_ms(delay_ms() / 4);
 	}
+	EXPECT_LT(0, looked);
 }
 
 /* A job that takes longer than the delay */
@@ -329,10 +339,11 @@ TEST_F(power, can_not_be_had_by_the_driver)
 /* Jobs that come just when the power goes */
 TEST_F_TIMEOUT(power, races_with_jobs, 120)
 {
+	const unsigned int rounds = npu_kernel_is_slow() ? 150 : 60;
 	unsigned int i;
 
 	for_all("autosuspend_delay_ms", set_delay, "0");
-	for (i = 0; i < 150; i++) {
+	for (i = 0; i < rounds; i++) {
 		ASSERT_EQ(0, npu_matmul_run(&self->mm, 1U << i % NPU_CORES, 6000)) {
 			TH_LOG("round %u", i);
 		}

@@ -110,13 +110,16 @@ static void *run_slowly(void *arg)
 	struct rknpu_submit submit;
 
 	npu_matmul_job(&job->mm, &submit, RKNPU_CORE1_MASK, 0, job->mm.m);
+	submit.timeout = 60000;
 	job->ret = npu_submit(job->mm.tasks.fd, &submit);
 	return NULL;
 }
 
 /* Reset, power, domains, clocks and bandwidth: the job of another process runs through it all. */
-TEST_F(action, others_are_not_disturbed)
+TEST_F_TIMEOUT(action, others_are_not_disturbed, 60)
 {
+	/* Ten seconds of work, unless the switch is taken back. */
+	enum { ROWS = 200 };
 	struct answers before, after;
 	__u32 domain = npu_has_iommu(self->fd) ? 5 : 0, value = domain;
 	struct slow_job job = {};
@@ -125,17 +128,18 @@ TEST_F(action, others_are_not_disturbed)
 
 	ASSERT_EQ(0, npu_action(self->fd, RKNPU_SET_IOMMU_DOMAIN_ID, &value));
 	ask_all(self->fd, &before, domain);
-	ASSERT_EQ(0, npu_matmul_create(&job.mm, self->fd, 20, 64, 32, 6));
+	ASSERT_EQ(0, npu_matmul_create(&job.mm, self->fd, ROWS, 64, 32, 6));
 	npu_slow(1, 50 * MS);
 	ASSERT_EQ(0, pthread_create(&thread, NULL, run_slowly, &job));
 	while (!npu_ctl_core(1, VNPU_CTL_STARTS))
 		npu_sleep_ms(1);
 	EXPECT_EQ(0, npu_join(npu_spawn(disturbs, NULL), 10000));
 	/* It was in flight all the time. */
-	EXPECT_GT(20, npu_ctl_core(1, VNPU_CTL_TASKS));
+	EXPECT_GT(ROWS, npu_ctl_core(1, VNPU_CTL_TASKS));
+	npu_fault_none();
 	ASSERT_EQ(0, pthread_join(thread, NULL));
 	EXPECT_EQ(0, job.ret);
-	EXPECT_EQ(0, npu_matmul_wrong(&job.mm, 0, 20));
+	EXPECT_EQ(0, npu_matmul_wrong(&job.mm, 0, ROWS));
 	EXPECT_EQ(1, npu_ctl_core(1, VNPU_CTL_STARTS));
 
 	/* The caller's own settings are what they were. */
