@@ -207,6 +207,11 @@ def model(blocks):
             out.append(f"    {{0x{r.offset:04x}, 0x{r.mask('RW'):08x}, 0x{r.mask('W1C', 'WO'):08x}, 0x{r.reset:08x}, "
                        f'"{block}.{r.name}"}},')
         out.append("};")
+        out.append("// In the order of the registers.")
+        out.append("inline constexpr Field fields[] = {")
+        for r in registers:
+            out.append("    " + " ".join(f"{r.name}::{f.name}," for f in r.fields))
+        out.append("};")
         out.append(f"}} // namespace {low}\n")
     out.append("} // namespace npu::reg")
     return "\n".join(out) + "\n"

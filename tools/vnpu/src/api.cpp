@@ -3,13 +3,16 @@
 // The C border: no exception crosses it.
 #include <cstdio>
 #include <exception>
+#include <memory>
 #include <string>
 
 #include "soc.hpp"
+#include "trace_file.hpp"
 #include "vnpu/vnpu.h"
 
 struct vnpu {
     npu::Soc soc;
+    std::unique_ptr<npu::trace::File> trace; // VNPU_TRACE
 };
 
 namespace {
@@ -26,13 +29,21 @@ vnpu* create(const char* name, const vnpu_host_ops* ops, void* opaque, char* err
             return fail(("unknown SoC (known: " + npu::soc_names() + ")").c_str());
         if (!ops || !ops->read || !ops->write || !ops->irq || !ops->wake)
             return fail("read, write, irq and wake of vnpu_host_ops are required");
-        return new vnpu{npu::Soc(*desc, *ops, opaque)};
+        auto trace = npu::trace::File::from_environment();
+        auto* npu = new vnpu{npu::Soc(*desc, *ops, opaque), std::move(trace)};
+        if (npu->trace)
+            npu->trace->attach(npu->soc);
+        return npu;
+    } catch (const npu::trace::CantOpen& e) {
+        return fail(e.what());
     } catch (const std::exception&) {
         return fail("out of memory");
     }
 }
 
 void destroy(vnpu* npu) {
+    if (npu)
+        npu->soc.tell_counters();
     delete npu;
 }
 const vnpu_info* info(const vnpu* npu) {
@@ -58,6 +69,10 @@ constexpr vnpu_api kApi = {VNPU_ABI_VERSION, create,  destroy,   info,          
                            mmio_write,       advance, set_fault, power_on_reset};
 
 } // namespace
+
+void npu::trace::observe(vnpu* npu, Observer& observer) {
+    npu->soc.add_observer(observer);
+}
 
 extern "C" [[gnu::visibility("default")]] const vnpu_api* vnpu_get_api(uint32_t abi_version) {
     return abi_version == VNPU_ABI_VERSION ? &kApi : nullptr;

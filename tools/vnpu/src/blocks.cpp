@@ -87,6 +87,16 @@ std::unique_ptr<Task> Blocks::start(std::uint32_t op, std::uint32_t dma_base, Ch
     return task;
 }
 
+std::vector<std::uint16_t> Blocks::unset(std::uint32_t op) const {
+    std::vector<std::uint16_t> offsets;
+    for (unsigned i = 0; i < kCount; ++i)
+        if (op & kOpOf[i]) {
+            const auto of_block = block_[i].unset(group_[i]);
+            offsets.insert(offsets.end(), of_block.begin(), of_block.end());
+        }
+    return offsets;
+}
+
 std::uint32_t Blocks::finish(std::uint32_t op) {
     std::uint32_t events = 0;
     for (unsigned i = 0; i < kCount; ++i)

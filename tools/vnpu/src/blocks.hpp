@@ -4,6 +4,7 @@
 #include <array>
 #include <cstdint>
 #include <memory>
+#include <vector>
 
 #include "lut.hpp"
 #include "reg_block.hpp"
@@ -23,13 +24,15 @@ class Blocks {
 
     // Start the blocks in `op` on their executers' groups. Null: `checks` says why; nothing was started then.
     std::unique_ptr<Task> start(std::uint32_t op, std::uint32_t dma_base, Checks& checks);
+    // Registers that the last start read and that were never written since the reset.
+    std::vector<std::uint16_t> unset(std::uint32_t op) const;
     // End the blocks in `op`; returns their interrupt events.
     std::uint32_t finish(std::uint32_t op);
 
   private:
     enum Id { kCna, kCore, kDpu, kDpuRdma, kPpu, kPpuRdma, kCount };
     static int id(std::uint16_t offset); // -1: none
-    RegView executing(Id id) const { return block_[id].view(block_[id].executer()); }
+    RegView executing(Id id) { return block_[id].view(block_[id].executer()); }
 
     const LayoutDesc& layout_;
     std::array<RegBlock, kCount> block_;

@@ -41,6 +41,16 @@ Soc::Counted Soc::counted(unsigned core) const {
     return {c.counters(), c.pc().counters(), c.dma().bytes_read(), c.dma().bytes_written(), c.mmu().faults()};
 }
 
+void Soc::tell_counters() {
+    host_.at(now_);
+    for (unsigned i = 0; i < cores_.size(); ++i) {
+        const Counted n = counted(i);
+        host_.tell(&trace::Observer::on_counters, i,
+                   trace::Counters{n.pc.starts, n.pc.tasks, n.core.resets, n.core.line_rises, n.bytes_read,
+                                   n.bytes_written, n.pc.busy_cycles});
+    }
+}
+
 std::uint32_t Soc::read_control(std::uint32_t offset) const {
     const Host::Records& records = host_.records();
     if (offset >= VNPU_CTL_TEXT && offset < VNPU_CTL_TEXT + VNPU_CTL_TEXT_SIZE) {

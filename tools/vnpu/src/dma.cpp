@@ -17,9 +17,27 @@ std::size_t to_page_end(std::uint32_t iova, std::size_t len) {
 
 DmaResult Dma::read(Kind kind, std::uint32_t iova, void* buf, std::size_t len) {
     const DmaResult result = read_list(iova, buf, len);
-    if (result == DmaResult::Ok)
+    if (result == DmaResult::Ok) {
         traffic_.*kind += len;
+        note({kind == kFeatures  ? trace::Stream::Features
+              : kind == kWeights ? trace::Stream::Weights
+                                 : trace::Stream::Operands,
+              iova, len});
+    }
     return result;
+}
+
+void Dma::note(const trace::Transfer& transfer) {
+    if (!host_.observed())
+        return;
+    if (!transfers_.empty()) {
+        trace::Transfer& last = transfers_.back();
+        if (last.stream == transfer.stream && last.iova + static_cast<std::uint32_t>(last.len) == transfer.iova) {
+            last.len += transfer.len;
+            return;
+        }
+    }
+    transfers_.push_back(transfer);
 }
 
 DmaResult Dma::read_list(std::uint32_t iova, void* buf, std::size_t len) {
@@ -48,10 +66,11 @@ DmaResult Dma::read_list(std::uint32_t iova, void* buf, std::size_t len) {
 void Dma::write(std::uint32_t iova, const void* buf, std::size_t len) {
     const auto* bytes = static_cast<const std::uint8_t*>(buf);
     data_.insert(data_.end(), bytes, bytes + len);
-    if (!runs_.empty() && runs_.back().iova + static_cast<std::uint32_t>(runs_.back().len) == iova)
+    if (!runs_.empty() && runs_.back().stream == writer_ &&
+        runs_.back().iova + static_cast<std::uint32_t>(runs_.back().len) == iova)
         runs_.back().len += len;
     else
-        runs_.push_back({iova, len});
+        runs_.push_back({iova, len, writer_});
 }
 
 DmaResult Dma::flush() {
@@ -84,6 +103,8 @@ DmaResult Dma::flush() {
         traffic_.results += piece.len;
         from += piece.len;
     }
+    for (const Run& run : runs)
+        note({run.stream, run.iova, run.len});
     return DmaResult::Ok;
 }
 

@@ -37,8 +37,16 @@ class Dma {
     DmaResult flush();
 
     // What the task moved since begin_task(), which forgets a try that a page fault ended.
-    void begin_task() { traffic_ = {}; }
+    void begin_task() {
+        traffic_ = {};
+        transfers_.clear();
+        writer_ = trace::Stream::DpuOutput;
+    }
     const Traffic& traffic() const { return traffic_; }
+    // In the same order, for observers; nothing when there is none. The DPU writes until another block says that it
+    // does.
+    const std::vector<trace::Transfer>& transfers() const { return transfers_; }
+    void write_as(trace::Stream writer) { writer_ = writer; }
 
     void fail_next() { fail_next_ = true; }
     std::uint64_t bytes_read() const { return bytes_read_; }
@@ -48,7 +56,9 @@ class Dma {
     struct Run {
         std::uint32_t iova;
         std::size_t len;
+        trace::Stream stream;
     };
+    void note(const trace::Transfer& transfer);
     struct Piece {
         std::uint64_t physical;
         std::size_t len;
@@ -60,6 +70,8 @@ class Dma {
     std::vector<std::uint8_t> data_;
     std::uint64_t bytes_read_ = 0, bytes_written_ = 0;
     Traffic traffic_;
+    std::vector<trace::Transfer> transfers_;
+    trace::Stream writer_ = trace::Stream::DpuOutput;
     bool fail_next_ = false;
 };
 

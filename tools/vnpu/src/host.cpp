@@ -23,6 +23,7 @@ void Host::report(vnpu_severity severity, const char* format, ...) {
         records_.last_severity = severity;
         records_.last = text;
     }
+    tell(&trace::Observer::on_report, severity, static_cast<const char*>(text));
     if (ops_.report)
         ops_.report(opaque_, severity, text);
 }

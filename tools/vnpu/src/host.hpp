@@ -6,7 +6,9 @@
 #include <cstdint>
 #include <set>
 #include <string>
+#include <vector>
 
+#include "vnpu/trace.hpp"
 #include "vnpu/vnpu.h"
 
 namespace npu {
@@ -26,6 +28,16 @@ class Host {
     void irq(unsigned core, bool level) { ops_.irq(opaque_, core, level); }
     void wake(std::uint64_t cycle) { ops_.wake(opaque_, cycle); }
 
+    // Who watches. The time is that of the last call of at().
+    void add_observer(trace::Observer& observer) { observers_.push_back(&observer); }
+    bool observed() const { return !observers_.empty(); }
+    void at(std::uint64_t now) { now_ = now; }
+    template <class... Parameters, class... Arguments>
+    void tell(void (trace::Observer::*event)(std::uint64_t, Parameters...), const Arguments&... arguments) {
+        for (trace::Observer* observer : observers_)
+            (observer->*event)(now_, arguments...);
+    }
+
     // A note with the same text is passed on once in the life of the instance.
     [[gnu::format(printf, 3, 4)]] void report(vnpu_severity severity, const char* format, ...);
 
@@ -42,6 +54,8 @@ class Host {
     void* opaque_;
     Records records_;
     std::set<std::string> notes_seen_;
+    std::vector<trace::Observer*> observers_;
+    std::uint64_t now_ = 0;
 };
 
 } // namespace npu

@@ -56,8 +56,10 @@ void NpuCore::set_reset(bool axi, bool ahb) {
     if (axi && !reset_axi_)
         mmu_.reset();
     if (entered) {
-        if (!in_reset())
+        if (!in_reset()) {
             ++counters_.resets;
+            host_.tell(&trace::Observer::on_reset, index_);
+        }
         reset_registers();
     }
     reset_axi_ = axi;
@@ -140,6 +142,12 @@ std::uint32_t NpuCore::read_register(std::uint32_t offset) {
 void NpuCore::write(std::uint32_t offset, std::uint32_t value, std::uint64_t now) {
     ++counters_.mmio_writes;
     counters_.mmu_writes += mmu_register(offset).bank >= 0;
+    host_.at(now);
+    if (host_.observed()) {
+        const MmuRegister m = mmu_register(offset);
+        host_.tell(&trace::Observer::on_write,
+                   trace::RegisterWrite{index_, false, 0, m.bank >= 0 ? m.offset : offset, m.bank, value});
+    }
     if (refused_in_reset("written", offset))
         return;
     if (!write_register(offset, value, now))
@@ -206,6 +214,7 @@ void NpuCore::write_mmu(unsigned bank, std::uint16_t offset, std::uint32_t value
 }
 
 void NpuCore::run(std::uint64_t now) {
+    host_.at(now);
     pc_.run(now);
     update_line();
 }
@@ -217,6 +226,7 @@ void NpuCore::update_line() {
         return;
     line_ = level;
     counters_.line_rises += level;
+    host_.tell(&trace::Observer::on_interrupt, index_, level, pc_.irq_status());
     host_.irq(index_, level);
 }
 

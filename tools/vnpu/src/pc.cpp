@@ -147,6 +147,7 @@ void Pc::start(std::uint64_t now) {
     done_ = 0;
     chained_ = true;
     irq_.set_gate(false);
+    host_.tell(&trace::Observer::on_start, core_, tasks_, base_ & kAddressBits);
     fetch(now);
 }
 
@@ -162,6 +163,7 @@ void Pc::start_blocks(std::uint32_t op, std::uint64_t now) {
     chained_ = false;
     list_ = 0;
     irq_.set_gate(false);
+    host_.tell(&trace::Observer::on_start, core_, tasks_, list_);
     begin_task(op, now, 0);
 }
 
@@ -198,6 +200,10 @@ void Pc::interpret(const std::vector<std::uint64_t>& list, std::uint64_t now) {
     bool barrier = false;
     for (std::size_t i = 0; i < list.size(); ++i) {
         const RegCmd cmd = RegCmd::decode(list[i]);
+        if (host_.observed() && cmd.is_write())
+            host_.tell(&trace::Observer::on_write,
+                       trace::RegisterWrite{core_, true, list_ + static_cast<std::uint32_t>(i * sizeof(list[0])),
+                                            cmd.offset, -1, cmd.value});
         switch (cmd.kind) {
         case RegCmd::Kind::Filler:
             break;
@@ -252,6 +258,22 @@ void Pc::begin_task(std::uint32_t op, std::uint64_t now, std::uint64_t fetch_cyc
     end_ = now;
     if (!faults_.instant)
         end_ += fetch_cycles + task_->cycles() + (faults_.has(VNPU_FAULT_SLOW) ? faults_.param : 0);
+    if (host_.observed())
+        observe_task(op);
+}
+
+void Pc::observe_task(std::uint32_t op) {
+    observed_ = {};
+    observed_.core = core_;
+    observed_.number = done_ + 1;
+    observed_.of = tasks_;
+    observed_.list = list_;
+    observed_.op = op;
+    observed_.begin = begin_;
+    observed_.cycles = end_ - begin_;
+    observed_.unset = blocks_.unset(op);
+    task_->describe(observed_);
+    host_.tell(&trace::Observer::on_task_begin, observed_);
 }
 
 void Pc::run(std::uint64_t now) {
@@ -263,13 +285,13 @@ void Pc::execute(std::uint64_t now) {
         state_ = State::Stuck;
         return;
     }
+    dma_.begin_task();
     if (!faults_.has(VNPU_FAULT_LIE)) {
         if (faults_.has(VNPU_FAULT_BUS_ERROR)) {
             faults_.mask &= ~VNPU_FAULT_BUS_ERROR;
             dma_.fail_next();
         }
         Checks checks;
-        dma_.begin_task();
         const DmaResult result = task_->run(dma_, checks);
         if (result == DmaResult::BadData)
             return reject(VNPU_REFUSED, checks.refusal());
@@ -277,6 +299,8 @@ void Pc::execute(std::uint64_t now) {
             return;
         traffic_ended_(dma_.traffic());
     }
+    if (host_.observed())
+        host_.tell(&trace::Observer::on_task_end, observed_, dma_.transfers());
     finish(now);
 }
 

@@ -67,6 +67,8 @@ class Pc {
     void begin_task(std::uint32_t op, std::uint64_t now, std::uint64_t fetch_cycles);
     void execute(std::uint64_t now);
     void finish(std::uint64_t now);
+    // For observers: the task that begins.
+    void observe_task(std::uint32_t op);
     bool transfer_ok(DmaResult result, Step step); // else state_ is Waiting or Stuck
     void reject(vnpu_severity severity, const std::string& why);
     void misuse(const char* what);
@@ -98,6 +100,7 @@ class Pc {
     bool next_named_ = false; // the running list gave the address of the next one
     bool chained_ = false;    // started by command lists, not from the bus
     std::unique_ptr<Task> task_;
+    trace::Task observed_; // the running task, where there are observers
     Counters counters_;
 };
 

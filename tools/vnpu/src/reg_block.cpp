@@ -24,6 +24,8 @@ void RegBlock::reset() {
         for (const reg::Info& info : table_)
             group[(info.offset & 0xfff) / 4] = info.reset;
     }
+    for (RegSet& group : written_)
+        group.reset();
     running_ = false;
     pointer_ = executer_ = running_group_ = 0;
     mode_ = 0;
@@ -42,9 +44,21 @@ bool RegBlock::write(std::uint16_t offset, std::uint32_t value) {
         write_pointer(value & (info->store | info->act));
         return true;
     }
-    std::uint32_t& word = words_[two_groups_ ? pointer_ : 0][(offset & 0xfff) / 4];
+    const unsigned group = two_groups_ ? pointer_ : 0, i = (offset & 0xfff) / 4;
+    written_[group][i] = true;
+    std::uint32_t& word = words_[group][i];
     word = (word & ~info->store) | (value & info->store);
     return true;
+}
+
+std::vector<std::uint16_t> RegBlock::unset(unsigned group) const {
+    std::vector<std::uint16_t> offsets;
+    for (const reg::Info& info : table_) {
+        const unsigned i = (info.offset & 0xfff) / 4;
+        if (used_[i] && !written_[group][i])
+            offsets.push_back(info.offset);
+    }
+    return offsets;
 }
 
 void RegBlock::write_pointer(std::uint32_t value) {

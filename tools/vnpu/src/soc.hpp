@@ -27,6 +27,8 @@ class Soc {
     void advance(std::uint64_t cycle);
     void set_fault(unsigned core, std::uint32_t mask, std::uint32_t param);
     void power_on_reset();
+    void add_observer(trace::Observer& observer) { host_.add_observer(observer); }
+    void tell_counters(); // to observers, at the end
 
   private:
     const vnpu_window* find(std::uint64_t addr) const;

@@ -9,6 +9,7 @@
 #include "parallel.hpp"
 #include "ppu.hpp"
 #include "timing.hpp"
+#include "trace_describe.hpp"
 
 namespace npu {
 namespace {
@@ -28,9 +29,14 @@ class DpuOutput {
     DmaResult write(Dma& dma, const Dpu& dpu) const {
         if (to_memory_)
             dpu.write(dma);
+        dma.write_as(trace::Stream::PpuOutput);
         if (pool_)
             run_pool(dma, *pool_, dpu.output());
         return dma.flush();
+    }
+    void describe(trace::Task& task) const {
+        if (pool_)
+            trace::describe(*pool_, false, task);
     }
 
   private:
@@ -68,6 +74,12 @@ class ConvTask final : public Task {
 
     DmaResult run(Dma& dma, Checks& checks) const override {
         return is_float(conv_.precision) ? run_as<float>(dma, checks) : run_as<std::int16_t>(dma, checks);
+    }
+
+    void describe(trace::Task& task) const override {
+        trace::describe(conv_, task);
+        trace::describe(dpu_, rdma_, task);
+        output_.describe(task);
     }
 
   private:
@@ -171,6 +183,11 @@ class FlyingTask final : public Task {
         return output_.write(dma, dpu);
     }
 
+    void describe(trace::Task& task) const override {
+        trace::describe(dpu_, rdma_, task);
+        output_.describe(task);
+    }
+
   private:
     RdmaPlan rdma_;
     DpuPlan dpu_;
@@ -190,9 +207,12 @@ class PoolTask final : public Task {
         std::vector<std::uint8_t> cube;
         if (const DmaResult result = load_pool_input(dma, plan_, cube); result != DmaResult::Ok)
             return result;
+        dma.write_as(trace::Stream::PpuOutput);
         run_pool(dma, plan_, cube);
         return dma.flush();
     }
+
+    void describe(trace::Task& task) const override { trace::describe(plan_, true, task); }
 
   private:
     PoolPlan plan_;

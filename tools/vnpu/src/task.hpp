@@ -40,6 +40,8 @@ class Task {
     // Can be run again after a stall; memory is written only when the result is Ok (or a write error).
     // When it is BadData, `checks` says why.
     virtual DmaResult run(Dma& dma, Checks& checks) const = 0;
+    // For observers: what each block does, where the output lies.
+    virtual void describe(trace::Task& task) const = 0;
 };
 
 // The task for the blocks in `op`. Null when `checks` refused it.
