@@ -116,6 +116,11 @@ conformance: build/release/build.ninja ## Compare the virtual NPU with plain ref
 bench: vm guest ## Count what the driver costs, in instructions of the guest, into build/bench.json
 	tools/bench/run
 
+.PHONY: bench-hal
+bench-hal: build/release/build.ninja ## Measure how fast the HAL converts layouts, against memcpy
+	cmake --build build/release --parallel $(JOBS) --target bench-hal
+	build/release/tools/bench/hal/bench-hal
+
 .PHONY: bench-model
 bench-model: build/release/build.ninja ## Measure how fast the virtual NPU computes, against a plain loop and oneDNN
 	tools/setup/install bench

@@ -15,9 +15,11 @@
 #include <rknpu/job.hpp>
 #include <rknpu/layout.hpp>
 #include <rknpu/matmul.hpp>
+#include <rknpu/matrix.hpp>
 #include <rknpu/regcmd.hpp>
 #include <rknpu/result.hpp>
 #include <rknpu/soc.hpp>
+#include <rknpu/tensor.hpp>
 #include <rknpu/unique_fd.hpp>
 #include <rknpu/v4l2.hpp>
 #include <rknpu/validate.hpp>

@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <algorithm>
+#include <bit>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <utility>
+
+// Transposition of small blocks in vector registers, by the compiler's portable vectors.
+namespace rknpu::detail {
+
+template <class T, std::size_t N>
+struct Vector {
+    typedef T Type __attribute__((vector_size(N * sizeof(T))));
+};
+
+// Element i of the interleaved lower (Half = 0) or upper (1) halves of two vectors.
+template <std::size_t Half, class V, std::size_t... I>
+inline V interleave(V a, V b, std::index_sequence<I...>) {
+    constexpr std::size_t n = sizeof...(I);
+    return __builtin_shufflevector(a, b, ((I % 2) * n + Half * n / 2 + I / 2)...);
+}
+
+/// N vectors of N elements, the rows of a square, to its columns.
+template <class T, std::size_t N>
+inline void transpose_square(typename Vector<T, N>::Type (&rows)[N]) {
+    using V = typename Vector<T, N>::Type;
+    constexpr std::make_index_sequence<N> all;
+    // Each round moves one bit of the row number into the column number.
+    for (std::size_t round = 0; round < std::bit_width(N) - 1; ++round) {
+        V next[N];
+        for (std::size_t i = 0; i < N / 2; ++i) {
+            next[2 * i] = interleave<0>(rows[i], rows[i + N / 2], all);
+            next[2 * i + 1] = interleave<1>(rows[i], rows[i + N / 2], all);
+        }
+        std::copy(next, next + N, rows);
+    }
+}
+
+/// An N x N square from rows `from_step` elements apart to rows `to_step` apart.
+template <class T, std::size_t N>
+inline void transpose_square(const T* from, std::size_t from_step, T* to, std::size_t to_step) {
+    typename Vector<T, N>::Type rows[N];
+    for (std::size_t i = 0; i < N; ++i)
+        std::memcpy(&rows[i], from + i * from_step, sizeof(rows[i]));
+    transpose_square<T, N>(rows);
+    for (std::size_t i = 0; i < N; ++i)
+        std::memcpy(to + i * to_step, &rows[i], sizeof(rows[i]));
+}
+
+/// from[rows][from_step] -> to[columns][to_step], for all sizes.
+template <class T>
+void transpose(const T* from, std::size_t from_step, std::size_t rows, std::size_t columns, T* to,
+               std::size_t to_step) {
+    constexpr std::size_t n = 16 / sizeof(T);
+    // A few cache lines of each row at a time: the columns that are written from them stay in the cache.
+    constexpr std::size_t tile = 256 / sizeof(T);
+    const std::size_t whole_rows = rows / n * n, whole_columns = columns / n * n;
+    for (std::size_t c0 = 0; c0 < whole_columns; c0 += tile) {
+        const std::size_t c1 = std::min(whole_columns, c0 + tile);
+        for (std::size_t r = 0; r < whole_rows; r += n) {
+            for (std::size_t c = c0; c < c1; c += n)
+                transpose_square<T, n>(from + r * from_step + c, from_step, to + c * to_step + r, to_step);
+        }
+    }
+    for (std::size_t r = 0; r < rows; ++r) {
+        for (std::size_t c = r < whole_rows ? whole_columns : 0; c < columns; ++c)
+            to[c * to_step + r] = from[r * from_step + c];
+    }
+}
+
+} // namespace rknpu::detail
