@@ -143,13 +143,10 @@ Result<std::unique_ptr<detail::JobState>> build(const Device& device, std::span<
     std::vector<detail::Chain> placed;
     placed.reserve(chains.size());
     std::uint64_t command_bytes = 0, tasks = 0;
-    std::vector<std::uint32_t> addresses;
     for (const auto& chain : chains) {
         placed.emplace_back(chain);
         command_bytes += placed.back().bytes();
         tasks += chain.size();
-        for (const auto& list : chain)
-            detail::collect_addresses(list.body(), addresses);
     }
 
     auto commands = Buffer::allocate(device, command_bytes, {}, domain);
@@ -160,7 +157,7 @@ Result<std::unique_ptr<detail::JobState>> build(const Device& device, std::span<
         return std::move(array).error();
 
     auto job = std::make_unique<detail::JobState>(*std::move(commands), *std::move(array), domain);
-    job->addresses = std::move(addresses);
+    job->addresses = detail::collect_addresses(chains);
     auto command_access = job->commands.access(Access::Write);
     if (!command_access)
         return std::move(command_access).error();

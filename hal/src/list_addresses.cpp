@@ -17,15 +17,21 @@ constexpr std::uint16_t kOffsetsOfAddresses[] = {
 
 } // namespace
 
-void collect_addresses(std::span<const std::uint64_t> commands, std::vector<std::uint32_t>& addresses) {
-    for (const std::uint64_t command : commands) {
-        const auto offset = static_cast<std::uint16_t>(command);
-        const auto value = static_cast<std::uint32_t>(command >> 16);
-        if (value != 0 && std::ranges::find(kOffsetsOfAddresses, offset) != std::end(kOffsetsOfAddresses))
-            addresses.push_back(value);
+std::vector<std::uint32_t> collect_addresses(std::span<const std::span<const CommandList>> chains) {
+    std::vector<std::uint32_t> addresses;
+    for (const auto& chain : chains) {
+        for (const CommandList& list : chain) {
+            for (const std::uint64_t command : list.body()) {
+                const auto offset = static_cast<std::uint16_t>(command);
+                const auto value = static_cast<std::uint32_t>(command >> 16);
+                if (value != 0 && std::ranges::find(kOffsetsOfAddresses, offset) != std::end(kOffsetsOfAddresses))
+                    addresses.push_back(value);
+            }
+        }
     }
     std::ranges::sort(addresses);
     addresses.erase(std::unique(addresses.begin(), addresses.end()), addresses.end());
+    return addresses;
 }
 
 } // namespace rknpu::detail

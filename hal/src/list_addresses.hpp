@@ -1,13 +1,15 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <rknpu/command_list.hpp>
+
 #include <cstdint>
 #include <span>
 #include <vector>
 
 namespace rknpu::detail {
 
-/// Adds the NPU addresses of memory that the commands of a list write into registers, each once.
-void collect_addresses(std::span<const std::uint64_t> commands, std::vector<std::uint32_t>& addresses);
+/// The NPU addresses of memory that the lists of a job write into registers: sorted, each once.
+std::vector<std::uint32_t> collect_addresses(std::span<const std::span<const CommandList>> chains);
 
 } // namespace rknpu::detail
