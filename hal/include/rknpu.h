@@ -248,6 +248,111 @@ void rknpu_job_free(rknpu_job* job);
  */
 int rknpu_job_run(rknpu_job* job, uint32_t cores, uint32_t timeout_ms, uint64_t* hardware_ns);
 
+/* ---- layouts: tensors and matrices in memory ---- */
+
+/* Two of INT4 share a byte, the even one in its low half. HALF: IEEE 754 binary16. */
+enum rknpu_data_type {
+    RKNPU_DATA_INT4 = 0,
+    RKNPU_DATA_INT8 = 1,
+    RKNPU_DATA_UINT8 = 2,
+    RKNPU_DATA_INT16 = 3,
+    RKNPU_DATA_HALF = 4,
+    RKNPU_DATA_INT32 = 5,
+    RKNPU_DATA_FLOAT = 6
+};
+
+/* How the NPU of a SoC keeps elements of a type; see rknpu/tensor.hpp. */
+typedef struct rknpu_native_layout {
+    uint32_t c2;            /* channels of a feature map, or columns of A and C, that lie together */
+    uint32_t kernel_group;  /* columns of B that lie together; 0: there are no weights of this type */
+    uint32_t channel_group; /* rows of B that lie together */
+    uint32_t segment;       /* rows of B after which its order starts anew; 0: matrices are not known */
+} rknpu_native_layout;
+
+/* soc: "rk3588" and so on; type: of rknpu_data_type. */
+int rknpu_get_native_layout(const char* soc, uint32_t type, rknpu_native_layout* layout);
+
+enum rknpu_tensor_order { RKNPU_TENSOR_NCHW = 0, RKNPU_TENSOR_NHWC = 1, RKNPU_TENSOR_NC1HWC2 = 2 };
+
+typedef struct rknpu_tensor_desc {
+    uint32_t type;  /* of rknpu_data_type */
+    uint32_t order; /* of rknpu_tensor_order */
+    uint32_t batch, channels, height, width;
+    uint32_t c2;  /* for NC1HWC2 */
+    float scale;  /* an integer q stands for (q - zero) * scale; more than 0, not looked at with HALF and FLOAT */
+    int32_t zero;
+} rknpu_tensor_desc;
+
+int rknpu_tensor_bytes(const rknpu_tensor_desc* desc, uint64_t* bytes);
+/* Converts order and type at once, any to any. Sizes are bytes. The memories must not overlap. */
+int rknpu_tensor_convert(const rknpu_tensor_desc* from_desc, const void* from, size_t from_size,
+                         const rknpu_tensor_desc* to_desc, void* to, size_t to_size);
+
+enum rknpu_matrix_role { RKNPU_MATRIX_A = 0, RKNPU_MATRIX_B = 1, RKNPU_MATRIX_C = 2 };
+enum rknpu_matrix_order { RKNPU_MATRIX_NORMAL = 0, RKNPU_MATRIX_TRANSPOSED = 1, RKNPU_MATRIX_NATIVE = 2 };
+
+typedef struct rknpu_matrix_desc {
+    const char* soc; /* whose native order */
+    uint32_t type;   /* of rknpu_data_type */
+    uint32_t role;   /* of rknpu_matrix_role */
+    uint32_t order;  /* of rknpu_matrix_order */
+    uint32_t rows, columns;
+    float scale; /* as above */
+    int32_t zero;
+} rknpu_matrix_desc;
+
+int rknpu_matrix_bytes(const rknpu_matrix_desc* desc, uint64_t* bytes);
+int rknpu_matrix_convert(const rknpu_matrix_desc* from_desc, const void* from, size_t from_size,
+                         const rknpu_matrix_desc* to_desc, void* to, size_t to_size);
+
+/* ---- command lists: text, and checks before a job is run ---- */
+
+/*
+ * Text of commands, and back; the language is described in rknpu/regcmd.hpp. *needed: bytes with the final 0, or
+ * commands, also when there is room for fewer (RKNPU_ERROR_TOO_SMALL, nothing is written then).
+ */
+int rknpu_disassemble(const uint64_t* commands, size_t count, char* text, size_t size, size_t* needed);
+int rknpu_assemble(const char* text, uint64_t* commands, size_t capacity, size_t* needed);
+
+typedef struct rknpu_task_entry {
+    uint64_t address; /* of the list */
+    uint32_t int_mask;
+    uint32_t amount; /* commands without the tail of four */
+} rknpu_task_entry;
+
+typedef struct rknpu_command_memory {
+    const void* bytes;
+    size_t size;
+    uint32_t address; /* where the NPU sees them */
+} rknpu_command_memory;
+
+typedef struct rknpu_address_range {
+    uint64_t size;
+    uint32_t address;
+} rknpu_address_range;
+
+/* What one core is to run. */
+typedef struct rknpu_program {
+    const char* soc;
+    const rknpu_task_entry* tasks;
+    size_t task_count;
+    const rknpu_command_memory* commands;
+    size_t command_count;
+    const rknpu_address_range* buffers;
+    size_t buffer_count;
+} rknpu_program;
+
+typedef struct rknpu_finding {
+    const char* problem; /* "missing-enable" and so on */
+    int fatal;           /* the job hangs, faults, or runs what was not meant; else it may go wrong */
+    size_t task, command;
+    const char* message; /* until visit returns */
+} rknpu_finding;
+
+/* Tells what would hang or hurt, in the order of the tasks. visit: may be NULL. *fatal: how many findings are. */
+int rknpu_validate(const rknpu_program* program, void (*visit)(const rknpu_finding* finding, void* opaque),
+                   void* opaque, size_t* fatal);
+
 /* ---- matrix products: C[m][n] = A[m][k] * B[k][n], all row after row ---- */
 
 typedef struct rknpu_matmul rknpu_matmul;

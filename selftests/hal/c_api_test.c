@@ -270,8 +270,87 @@ static void bad_jobs_are_refused(void **state) {
     rknpu_device_close(device);
 }
 
+static void tensors_and_matrices_are_converted(void **state) {
+    static const signed char plain[] = {1, 2, 3, 4, 5, 6}; /* NHWC: two pixels of three channels */
+    rknpu_tensor_desc from = {RKNPU_DATA_INT8, RKNPU_TENSOR_NHWC, 1, 3, 1, 2, 0, 0.5f, 1}, to = from;
+    rknpu_matrix_desc b = {"rk3588", RKNPU_DATA_INT8, RKNPU_MATRIX_B, RKNPU_MATRIX_NORMAL, 2, 3, 1, 0}, native = b;
+    rknpu_native_layout layout;
+    uint64_t bytes = 0;
+    signed char atoms[32], block[1024];
+    float reals[6];
+    (void)state;
+
+    MUST(rknpu_get_native_layout("rk3588", RKNPU_DATA_INT8, &layout));
+    assert_int_equal(layout.c2, 16);
+    assert_int_equal(layout.segment, 8192);
+    assert_int_equal(rknpu_get_native_layout("rk9999", RKNPU_DATA_INT8, &layout), RKNPU_ERROR_UNSUPPORTED);
+    assert_int_equal(rknpu_get_native_layout("rk3588", 7, &layout), RKNPU_ERROR_INVALID_ARGUMENT);
+
+    to.order = RKNPU_TENSOR_NC1HWC2;
+    to.c2 = layout.c2;
+    MUST(rknpu_tensor_bytes(&to, &bytes));
+    assert_int_equal(bytes, sizeof(atoms));
+    MUST(rknpu_tensor_convert(&from, plain, sizeof(plain), &to, atoms, sizeof(atoms)));
+    assert_true(atoms[0] == 1 && atoms[2] == 3 && atoms[3] == 0 && atoms[16] == 4 && atoms[18] == 6);
+    assert_int_equal(rknpu_tensor_convert(&from, plain, sizeof(plain), &to, atoms, 31), RKNPU_ERROR_TOO_SMALL);
+    assert_int_equal(rknpu_tensor_convert(&from, plain, sizeof(plain), NULL, atoms, 32), RKNPU_ERROR_INVALID_ARGUMENT);
+    to = from;
+    to.type = RKNPU_DATA_FLOAT;
+    MUST(rknpu_tensor_convert(&from, plain, sizeof(plain), &to, reals, sizeof(reals)));
+    assert_true(reals[0] == 0.0f && reals[5] == 2.5f);
+    to.order = 3;
+    assert_int_equal(rknpu_tensor_bytes(&to, &bytes), RKNPU_ERROR_INVALID_ARGUMENT);
+
+    native.order = RKNPU_MATRIX_NATIVE;
+    MUST(rknpu_matrix_bytes(&native, &bytes));
+    assert_int_equal(bytes, sizeof(block));
+    MUST(rknpu_matrix_convert(&b, plain, sizeof(plain), &native, block, sizeof(block)));
+    assert_true(block[0] == 1 && block[1] == 4 && block[2] == 0 && block[32] == 2 && block[65] == 6);
+    native.soc = "rv1106";
+    assert_int_equal(rknpu_matrix_bytes(&native, &bytes), RKNPU_ERROR_UNSUPPORTED);
+    native.role = 3;
+    assert_int_equal(rknpu_matrix_bytes(&native, &bytes), RKNPU_ERROR_INVALID_ARGUMENT);
+}
+
+static void count_finding(const rknpu_finding *finding, void *opaque) {
+    assert_string_equal(finding->problem, "missing-enable");
+    assert_true(finding->fatal && finding->task == 0 && finding->message[0]);
+    ++*(int *)opaque;
+}
+
+static void lists_are_text_and_are_checked(void **state) {
+    static const char text[] = "cna.DMA_CON2 surf_stride=-3\nbarrier\nnop\nnop\n";
+    uint64_t commands[4];
+    char back[sizeof(text)];
+    size_t needed = 0, fatal = 0;
+    int told = 0;
+    rknpu_task_entry task = {0x1000, 0x300, 0};
+    rknpu_command_memory memory = {commands, sizeof(commands), 0x1000};
+    rknpu_program program = {"rk3588", &task, 1, &memory, 1, NULL, 0};
+    (void)state;
+
+    assert_int_equal(rknpu_assemble(text, commands, 3, &needed), RKNPU_ERROR_TOO_SMALL);
+    assert_int_equal(needed, 4);
+    MUST(rknpu_assemble(text, commands, 4, &needed));
+    assert_true(commands[0] == 0x02010ffffffd1080);
+    assert_int_equal(rknpu_assemble("what", commands, 4, &needed), RKNPU_ERROR_BAD_COMMAND);
+    assert_int_equal(rknpu_disassemble(commands, 4, back, sizeof(back) - 1, &needed), RKNPU_ERROR_TOO_SMALL);
+    assert_int_equal(needed, sizeof(text));
+    MUST(rknpu_disassemble(commands, 4, back, sizeof(back), &needed));
+    assert_string_equal(back, text);
+
+    MUST(rknpu_validate(&program, count_finding, &told, &fatal));
+    assert_int_equal(told, 1);
+    assert_int_equal(fatal, 1);
+    MUST(rknpu_validate(&program, NULL, NULL, &fatal));
+    program.buffer_count = 1;
+    assert_int_equal(rknpu_validate(&program, NULL, NULL, &fatal), RKNPU_ERROR_INVALID_ARGUMENT);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(tensors_and_matrices_are_converted),
+        cmocka_unit_test(lists_are_text_and_are_checked),
         cmocka_unit_test(errors_have_codes_and_texts), cmocka_unit_test(a_device_tells_what_it_is),
         cmocka_unit_test(a_device_tells_what_it_can), cmocka_unit_test(nodes_are_listed),
         cmocka_unit_test(memory_has_a_place), cmocka_unit_test(accesses_are_checked),

@@ -1,0 +1,113 @@
+// SPDX-License-Identifier: MIT
+//
+// Tensors and matrices.
+#include "c_api/handles.hpp"
+
+using namespace rknpu::c_api;
+
+static_assert(RKNPU_DATA_FLOAT == static_cast<int>(rknpu::DataType::Float) &&
+              RKNPU_DATA_HALF == static_cast<int>(rknpu::DataType::Half));
+static_assert(RKNPU_TENSOR_NC1HWC2 == static_cast<int>(rknpu::TensorOrder::Nc1hwc2));
+static_assert(RKNPU_MATRIX_C == static_cast<int>(rknpu::MatrixRole::C));
+static_assert(RKNPU_MATRIX_NATIVE == static_cast<int>(rknpu::MatrixOrder::Native));
+
+namespace {
+
+rknpu::Error unknown(const char* what) {
+    return {rknpu::Errc::InvalidArgument, what};
+}
+
+rknpu::Result<rknpu::TensorDesc> tensor_of(const rknpu_tensor_desc* t) {
+    if (!t)
+        return unknown("tensor: a description is NULL");
+    if (t->type > RKNPU_DATA_FLOAT || t->order > RKNPU_TENSOR_NC1HWC2)
+        return unknown("tensor: unknown type or order");
+    return rknpu::TensorDesc{static_cast<rknpu::DataType>(t->type),
+                             static_cast<rknpu::TensorOrder>(t->order),
+                             t->batch,
+                             t->channels,
+                             t->height,
+                             t->width,
+                             t->c2,
+                             {t->scale, t->zero}};
+}
+
+rknpu::Result<rknpu::MatrixDesc> matrix_of(const rknpu_matrix_desc* m) {
+    if (!m || !m->soc)
+        return unknown("matrix: a description or the name of its SoC is NULL");
+    if (m->type > RKNPU_DATA_FLOAT || m->role > RKNPU_MATRIX_C || m->order > RKNPU_MATRIX_NATIVE)
+        return unknown("matrix: unknown type, role or order");
+    const auto soc = rknpu::soc_from_name(m->soc);
+    if (!soc)
+        return soc.error();
+    return rknpu::MatrixDesc{*soc,
+                             static_cast<rknpu::DataType>(m->type),
+                             static_cast<rknpu::MatrixRole>(m->role),
+                             static_cast<rknpu::MatrixOrder>(m->order),
+                             m->rows,
+                             m->columns,
+                             {m->scale, m->zero}};
+}
+
+int give_bytes(const rknpu::Result<std::uint64_t>& result, uint64_t* bytes) {
+    if (!result)
+        return fail(result.error());
+    *bytes = *result;
+    return RKNPU_OK;
+}
+
+template <class Desc>
+int convert_memory(const rknpu::Result<Desc>& from_desc, const void* from, size_t from_size,
+                   const rknpu::Result<Desc>& to_desc, void* to, size_t to_size) {
+    if (!from_desc)
+        return fail(from_desc.error());
+    if (!to_desc)
+        return fail(to_desc.error());
+    return finish(rknpu::convert(*from_desc, {static_cast<const std::byte*>(from), from_size}, *to_desc,
+                                 {static_cast<std::byte*>(to), to_size}));
+}
+
+} // namespace
+
+RKNPU_C_API int rknpu_get_native_layout(const char* soc, uint32_t type, rknpu_native_layout* layout) {
+    if (!soc || !layout)
+        return invalid("rknpu_get_native_layout: a pointer is NULL");
+    if (type > RKNPU_DATA_FLOAT)
+        return invalid("rknpu_get_native_layout: unknown type");
+    const auto known = rknpu::soc_from_name(soc);
+    if (!known)
+        return fail(known.error());
+    const auto result = rknpu::native_layout(*known, static_cast<rknpu::DataType>(type));
+    if (!result)
+        return fail(result.error());
+    *layout = {result->c2, result->kernel_group, result->channel_group, result->segment};
+    return RKNPU_OK;
+}
+
+RKNPU_C_API int rknpu_tensor_bytes(const rknpu_tensor_desc* desc, uint64_t* bytes) {
+    if (!bytes)
+        return invalid("rknpu_tensor_bytes: bytes is NULL");
+    const auto t = tensor_of(desc);
+    return t ? give_bytes(rknpu::tensor_bytes(*t), bytes) : fail(t.error());
+}
+
+RKNPU_C_API int rknpu_tensor_convert(const rknpu_tensor_desc* from_desc, const void* from, size_t from_size,
+                                     const rknpu_tensor_desc* to_desc, void* to, size_t to_size) {
+    if (!from || !to)
+        return invalid("rknpu_tensor_convert: a pointer is NULL");
+    return convert_memory(tensor_of(from_desc), from, from_size, tensor_of(to_desc), to, to_size);
+}
+
+RKNPU_C_API int rknpu_matrix_bytes(const rknpu_matrix_desc* desc, uint64_t* bytes) {
+    if (!bytes)
+        return invalid("rknpu_matrix_bytes: bytes is NULL");
+    const auto m = matrix_of(desc);
+    return m ? give_bytes(rknpu::matrix_bytes(*m), bytes) : fail(m.error());
+}
+
+RKNPU_C_API int rknpu_matrix_convert(const rknpu_matrix_desc* from_desc, const void* from, size_t from_size,
+                                     const rknpu_matrix_desc* to_desc, void* to, size_t to_size) {
+    if (!from || !to)
+        return invalid("rknpu_matrix_convert: a pointer is NULL");
+    return convert_memory(matrix_of(from_desc), from, from_size, matrix_of(to_desc), to, to_size);
+}
