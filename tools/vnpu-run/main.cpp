@@ -119,6 +119,7 @@ int run(const Options& options) {
     if (output)
         output->finish();
 
+    std::fflush(messages); // the findings come before what follows from them
     const std::string name = job.name.empty() ? options.job : job.name;
     if (failure.empty())
         fmt::print(messages, "{}: {} tasks in {} cycles, {} bytes as expected\n", name, range.count, cycles, expected);
