@@ -11,6 +11,7 @@ MAKEFLAGS += --no-print-directory
 KDIR ?= /lib/modules/$(shell uname -r)/build
 MODULE_DIR ?= build/module/$(shell cat '$(KDIR)/include/config/kernel.release' 2>/dev/null)
 JOBS ?= $(shell nproc)
+PREFIX ?= /usr/local
 GUEST := ARCH=arm64 CROSS_COMPILE=aarch64-linux-gnu-
 
 # say(text): where the time goes, in the long targets
@@ -80,20 +81,28 @@ vm: vnpu ## Prepare the virtual machine: QEMU with the virtual board, kernel, mo
 	$(call say,Virtual machine)
 	tools/vm/prepare
 
-# install_module(options of tools/vm/kernel/build): the module for this kernel of the guest, into build/guest
-install_module = kdir=$$(tools/vm/kernel/build $(1) | tail -n 1) && $(MAKE) module module-install \
-	KDIR="$$kdir" $(GUEST) INSTALL_MOD_PATH='$(CURDIR)/build/guest' DEPMOD=true
+# install_module(folder, options of tools/vm/kernel/build): the module for this kernel of the guest, into a folder
+install_module = kdir=$$(tools/vm/kernel/build $(2) | tail -n 1) && $(MAKE) module module-install \
+	KDIR="$$kdir" $(GUEST) INSTALL_MOD_PATH='$(CURDIR)/$(1)' DEPMOD=true
 
 .PHONY: guest guest-debug guest-newest
 guest: aarch64 armhf ## Build what the VM boots with into build/guest: module, HAL, tests, demo
 	rm -rf build/guest
 	DESTDIR=build/guest cmake --install build/aarch64 >build/aarch64/install.log
 	DESTDIR=build/guest cmake --install build/armhf >build/armhf/install.log
-	$(call install_module)
+	$(call install_module,build/guest)
 guest-debug: guest ## The same, with the module for the kernel that checks itself as well
-	$(call install_module,--config debug)
+	$(call install_module,build/guest,--config debug)
 guest-newest: guest ## The same, with the module for the newest kernel as well, where mainline's driver is
-	$(call install_module,--version 7.x)
+	$(call install_module,build/guest,--version 7.x)
+
+.PHONY: rknpu-vm-bundle install
+rknpu-vm-bundle: vm ## Pack the virtual machine, ready to run on other machines, into build/rknpu-vm.tar.gz
+	$(call install_module,build/rknpu-vm)
+	$(call install_module,build/rknpu-vm,--version 7.x)
+	tools/rknpu-vm/bundle build/rknpu-vm.tar.gz build/rknpu-vm 6.12 7.x
+install: rknpu-vm-bundle ## Install the program rknpu-vm below PREFIX= (default /usr/local)
+	tools/rknpu-vm/install build/rknpu-vm.tar.gz '$(DESTDIR)$(PREFIX)'
 
 ## Checks --------------------------------------------------------------------------------------------------------------
 

@@ -53,3 +53,19 @@ logged() {
 		die "failed: $* (all of its output: $log)"
 	fi
 }
+
+# compile_overlay SOURCE TARGET: a device-tree overlay. Interrupts inherit their parent from the tree that it is merged
+# into.
+compile_overlay() { dtc -q -I dts -O dtb -Wno-interrupts_property -o "$2" "$1"; }
+
+# collect_modules KDIR FOLDER TARGET: modules of the kernel and those that the folder has for it, with one index.
+collect_modules() {
+	local release
+	release=$(cat "$1/include/config/kernel.release")
+	mkdir -p "$3/lib/modules"
+	cp -r "$1/root/lib/modules/$release" "$3/lib/modules/"
+	if [ -d "$2/lib/modules/$release" ]; then
+		cp -r "$2/lib/modules/$release" "$3/lib/modules/"
+	fi
+	PATH=$PATH:/usr/sbin:/sbin depmod -b "$3" "$release"
+}
