@@ -111,9 +111,9 @@ struct rknpu_device {
 	struct mutex reset_lock;
 
 	/**
-	 * @lock: protects @dispatch, @recover, @waiting, @stopping, @paused, what the cores run,
-	 * and the state of all jobs. Innermost lock, taken with interrupts off and by the interrupt
-	 * handlers; see guard(rknpu_jobs).
+	 * @lock: protects @dispatch, @recover, @waiting, @dead_mappings, @stopping, @paused, what
+	 * the cores run, and the state of all jobs. Innermost lock, taken with interrupts off and
+	 * by the interrupt handlers; see guard(rknpu_jobs).
 	 */
 	spinlock_t lock;
 	/** @dispatch: which core does what */
@@ -150,10 +150,12 @@ struct rknpu_device {
 	struct work_struct recover_work;
 	/** @slow_wq: what may wait for memory; no job's end depends on it */
 	struct workqueue_struct *slow_wq;
-	/** @reap_work: frees the jobs on @reap */
+	/** @reap_work: frees the jobs on @reap and the mappings on @dead_mappings */
 	struct work_struct reap_work;
 	/** @reap: jobs whose last reference was dropped in an interrupt */
 	struct llist_head reap;
+	/** @dead_mappings: what user space gave up and jobs have kept; protected by @lock */
+	struct list_head dead_mappings;
 	/** @report_work: tells user space of failures */
 	struct work_struct report_work;
 	/** @coredump: the last failure; NULL if nobody could get at it */

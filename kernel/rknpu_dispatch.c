@@ -33,7 +33,7 @@
  * decided at the moment a core is free, not on arrival.
  */
 #include <linux/bitops.h>
-#include <linux/bits.h>
+#include <linux/compiler.h>
 
 #include "rknpu_dispatch.h"
 
@@ -41,16 +41,9 @@ static enum rknpu_dispatch_queue queue_of(const struct rknpu_dispatch_job *job)
 {
 	if (job->any)
 		return RKNPU_QUEUE_AUTO;
-	if (hweight8(job->wanted) > 1)
+	if (job->wanted & (job->wanted - 1))
 		return RKNPU_QUEUE_GANG;
 	return RKNPU_QUEUE_CORE + __ffs(job->wanted);
-}
-
-static void set_state(struct rknpu_dispatch *d, unsigned int core, enum rknpu_core_state state)
-{
-	d->in_state[d->core[core].state] &= ~BIT(core);
-	d->core[core].state = state;
-	d->in_state[state] |= BIT(core);
 }
 
 /**
@@ -67,7 +60,7 @@ void rknpu_dispatch_init(struct rknpu_dispatch *d, unsigned int num_cores, const
 
 	*d = (struct rknpu_dispatch) { .num_cores = num_cores };
 	for (i = 0; i < num_cores; i++) {
-		set_state(d, i, RKNPU_CORE_IDLE);
+		rknpu_dispatch_set_state(d, i, RKNPU_CORE_IDLE);
 		d->core[i].mmu = mmu_of_core[i];
 		d->core[i].pool = pool_of_core[i];
 		d->mmu[mmu_of_core[i]].cores |= BIT(i);
@@ -89,19 +82,6 @@ void rknpu_dispatch_flow_init(struct rknpu_dispatch_flow *flow, enum rknpu_dispa
 	INIT_LIST_HEAD(&flow->node);
 	for (i = 0; i < RKNPU_NUM_QUEUES; i++)
 		INIT_LIST_HEAD(&flow->queue[i]);
-}
-
-/* A flow that was not there begins as others. */
-static void catch_up(struct rknpu_dispatch *d, const struct rknpu_dispatch_job *job)
-{
-	struct rknpu_dispatch_flow *flow = job->flow;
-	unsigned int wanted, pool;
-
-	for (wanted = job->wanted; wanted; wanted &= wanted - 1) {
-		pool = d->core[__ffs(wanted)].pool;
-		if (!flow->demand[pool] && flow->used[pool] < d->clock[flow->level][pool])
-			flow->used[pool] = d->clock[flow->level][pool];
-	}
 }
 
 /* A job more, or less, waits for what it could use; for a new one its flow has to catch up. */
@@ -149,9 +129,30 @@ static void enqueue(struct rknpu_dispatch *d, struct rknpu_dispatch_job *job)
 	list_add_tail(&job->node, &flow->queue[job->queue]);
 }
 
-/* The job that was added last goes into its queue, if it has not yet. */
+/* Takes a job out of its queue. */
+static void dequeue(struct rknpu_dispatch *d, struct rknpu_dispatch_job *job)
+{
+	struct rknpu_dispatch_flow *flow = job->flow;
+
+	change_demand(d, job, -1);
+	list_del_init(&job->node);
+	flow->since[job->queue] = starts_of(d, job);
+	if (!list_empty(&flow->queue[job->queue]))
+		return;
+	flow->waiting &= ~BIT(job->queue);
+	if (flow->waiting)
+		return;
+	list_del_init(&flow->node);
+	if (list_empty(&d->flows[flow->level]))
+		d->levels &= ~BIT(flow->level);
+}
+
+/* The job that was chosen last leaves its queue, the one that was added last goes into its own. */
 static inline void settle(struct rknpu_dispatch *d)
 {
+	if (d->chosen)
+		dequeue(d, d->chosen);
+	d->chosen = NULL;
 	if (d->fresh)
 		enqueue(d, d->fresh);
 	d->fresh = NULL;
@@ -180,20 +181,8 @@ void rknpu_dispatch_add(struct rknpu_dispatch *d, struct rknpu_dispatch_job *job
  */
 void rknpu_dispatch_remove(struct rknpu_dispatch *d, struct rknpu_dispatch_job *job)
 {
-	struct rknpu_dispatch_flow *flow = job->flow;
-
 	settle(d);
-	change_demand(d, job, -1);
-	list_del_init(&job->node);
-	flow->since[job->queue] = starts_of(d, job);
-	if (!list_empty(&flow->queue[job->queue]))
-		return;
-	flow->waiting &= ~BIT(job->queue);
-	if (flow->waiting)
-		return;
-	list_del_init(&flow->node);
-	if (list_empty(&d->flows[flow->level]))
-		d->levels &= ~BIT(flow->level);
+	dequeue(d, job);
 }
 
 /**
@@ -423,13 +412,14 @@ void rknpu_dispatch_account(struct rknpu_dispatch *d, struct rknpu_dispatch_job 
 static void take_cores(struct rknpu_dispatch *d, struct rknpu_dispatch_job *job, u8 cores,
 		       bool needs_switch)
 {
+	enum rknpu_core_state state = needs_switch ? RKNPU_CORE_SWITCHING : RKNPU_CORE_BUSY;
 	unsigned int left, core;
 
 	job->mask = cores;
 	charge(d, job);
 	for (left = cores; left; left &= left - 1) {
 		core = __ffs(left);
-		set_state(d, core, needs_switch ? RKNPU_CORE_SWITCHING : RKNPU_CORE_BUSY);
+		rknpu_dispatch_set_state(d, core, state);
 		if (needs_switch) {
 			d->mmu[d->core[core].mmu].space = job->space;
 			d->switching |= d->mmu[d->core[core].mmu].cores;
@@ -437,14 +427,8 @@ static void take_cores(struct rknpu_dispatch *d, struct rknpu_dispatch_job *job,
 	}
 }
 
-/* Cores that can be given a job now */
-static u8 free_cores(const struct rknpu_dispatch *d)
-{
-	return d->in_state[RKNPU_CORE_IDLE] & ~d->held & ~d->switching;
-}
-
 /* The first job of the only queue that has any; NULL if there are more */
-static struct rknpu_dispatch_job *first_of_only_queue(struct rknpu_dispatch *d)
+static inline struct rknpu_dispatch_job *first_of_only_queue(struct rknpu_dispatch *d)
 {
 	struct list_head *flows = &d->flows[__ffs(d->levels)];
 	struct rknpu_dispatch_flow *flow;
@@ -458,60 +442,53 @@ static struct rknpu_dispatch_job *first_of_only_queue(struct rknpu_dispatch *d)
 				node);
 }
 
-/*
- * The usual case without a choice: nobody competes with the job, and a free core shows the right
- * address space.
- */
-static bool start_alone(struct rknpu_dispatch *d, struct rknpu_dispatch_job *job)
+/* take_cores() for one free core that needs no switch; a flow that was not there catches up. */
+static inline void take_alone(struct rknpu_dispatch *d, struct rknpu_dispatch_job *job,
+			      unsigned int core)
 {
-	unsigned int cores = job->wanted & free_cores(d);
+	struct rknpu_dispatch_flow *flow = job->flow;
+	unsigned int pool = d->core[core].pool;
+	u64 *clock = &d->clock[flow->level][pool];
+	u64 used = flow->used[pool];
 
-	if (!job->any && cores != job->wanted)
-		return false;
-	if (!job->any && !space_matches(d, job, cores))
-		return false;
-	while (job->any && cores && !space_matches(d, job, BIT(__ffs(cores))))
-		cores &= cores - 1;
-	if (!cores)
-		return false;
-	if (job->any)
-		cores = BIT(__ffs(cores));
-	catch_up(d, job);
-	take_cores(d, job, cores, false);
-	return true;
+	if (used > *clock)
+		*clock = used;
+	else if (!flow->demand[pool])
+		used = *clock;
+	job->mask = BIT(core);
+	job->charged = flow->estimate;
+	flow->used[pool] = used + job->charged;
+	d->core[core].state = RKNPU_CORE_BUSY;
+	d->in_state[RKNPU_CORE_IDLE] &= ~BIT(core);
+	d->in_state[RKNPU_CORE_BUSY] |= BIT(core);
 }
 
-/**
- * rknpu_dispatch_next() - choose the next job to start
- * @d: the dispatcher
- * @needs_switch: set when the address space of the job's cores must be switched before the start
- *
- * Call it again until it returns NULL after each change. The cores in the job's mask are taken;
- * with @needs_switch they wait for rknpu_dispatch_switched().
- *
- * Return: the job, or NULL when nothing can start now.
+/*
+ * The usual case without a choice: a job for one core that nobody competes with, and a free core
+ * that shows the right address space. It overtakes nobody, so such starts need not be counted.
  */
-struct rknpu_dispatch_job *rknpu_dispatch_next(struct rknpu_dispatch *d, bool *needs_switch)
+static inline bool start_alone(struct rknpu_dispatch *d, struct rknpu_dispatch_job *job)
 {
-	struct rknpu_dispatch_job *gang, *job = d->fresh;
-	u8 free, cores, sharers;
+	unsigned int cores = job->wanted & rknpu_dispatch_free(d), core;
 
-	*needs_switch = false;
-	if (job && start_alone(d, job)) {
-		d->fresh = NULL;
-		return job;
+	if (!job->any && job->wanted & (job->wanted - 1))
+		return false;
+	for (; cores; cores &= cores - 1) {
+		core = __ffs(cores);
+		if (d->mmu[d->core[core].mmu].space == job->space) {
+			take_alone(d, job, core);
+			return true;
+		}
 	}
-	settle(d);
+	return false;
+}
 
-	free = free_cores(d) & d->wanted;
-	if (!free)
-		return NULL;
-	job = first_of_only_queue(d);
-	if (job && start_alone(d, job)) {
-		rknpu_dispatch_remove(d, job);
-		return job;
-	}
-	gang = d->gangs ? first_gang(d) : NULL;
+/* The next job where there is a choice, or where the address space has to be switched */
+static noinline struct rknpu_dispatch_job *choose(struct rknpu_dispatch *d, u8 free,
+						  bool *needs_switch)
+{
+	struct rknpu_dispatch_job *gang = d->gangs ? first_gang(d) : NULL, *job;
+	u8 cores, sharers;
 
 	while (free) {
 		u8 of_gang = gang ? cores_of_gang(d, gang, free) : 0;
@@ -535,10 +512,44 @@ struct rknpu_dispatch_job *rknpu_dispatch_next(struct rknpu_dispatch *d, bool *n
 			}
 		}
 		take_cores(d, job, cores, *needs_switch);
-		rknpu_dispatch_remove(d, job);
+		dequeue(d, job);
 		return job;
 	}
 	return NULL;
+}
+
+/**
+ * rknpu_dispatch_next() - choose the next job to start
+ * @d: the dispatcher
+ * @needs_switch: set when the address space of the job's cores must be switched before the start
+ *
+ * Call it again until it returns NULL after each change; a job that it returned must not go before
+ * the next call. The cores in the job's mask are taken; with @needs_switch they wait for
+ * rknpu_dispatch_switched().
+ *
+ * Return: the job, or NULL when nothing can start now.
+ */
+struct rknpu_dispatch_job *rknpu_dispatch_next(struct rknpu_dispatch *d, bool *needs_switch)
+{
+	struct rknpu_dispatch_job *job = d->fresh;
+	u8 free;
+
+	*needs_switch = false;
+	if (job && start_alone(d, job)) {
+		d->fresh = NULL;
+		return job;
+	}
+	settle(d);
+
+	free = rknpu_dispatch_free(d) & d->wanted;
+	if (!free)
+		return NULL;
+	job = first_of_only_queue(d);
+	if (job && start_alone(d, job)) {
+		d->chosen = job;
+		return job;
+	}
+	return choose(d, free, needs_switch);
 }
 
 /**
@@ -553,7 +564,7 @@ void rknpu_dispatch_switched(struct rknpu_dispatch *d, u8 cores)
 	d->switching &= ~cores_behind_same_mmu(d, cores);
 	for (left = cores & d->in_state[RKNPU_CORE_SWITCHING]; left; left &= left - 1) {
 		core = __ffs(left);
-		set_state(d, core, RKNPU_CORE_BUSY);
+		rknpu_dispatch_set_state(d, core, RKNPU_CORE_BUSY);
 	}
 }
 
@@ -569,17 +580,6 @@ void rknpu_dispatch_forget_space(struct rknpu_dispatch *d, unsigned int mmu)
 }
 
 /**
- * rknpu_dispatch_release() - a core has nothing to do any more
- * @d: the dispatcher
- * @core: index of the core; a retired one stays retired
- */
-void rknpu_dispatch_release(struct rknpu_dispatch *d, unsigned int core)
-{
-	if (d->core[core].state != RKNPU_CORE_RETIRED)
-		set_state(d, core, RKNPU_CORE_IDLE);
-}
-
-/**
  * rknpu_dispatch_stop() - a core lost its job to a failure and needs a reset before it may run
  * again
  * @d: the dispatcher
@@ -588,7 +588,7 @@ void rknpu_dispatch_release(struct rknpu_dispatch *d, unsigned int core)
 void rknpu_dispatch_stop(struct rknpu_dispatch *d, unsigned int core)
 {
 	if (d->core[core].state != RKNPU_CORE_RETIRED)
-		set_state(d, core, RKNPU_CORE_STOPPED);
+		rknpu_dispatch_set_state(d, core, RKNPU_CORE_STOPPED);
 }
 
 /**
@@ -598,18 +598,7 @@ void rknpu_dispatch_stop(struct rknpu_dispatch *d, unsigned int core)
  */
 void rknpu_dispatch_retire(struct rknpu_dispatch *d, unsigned int core)
 {
-	set_state(d, core, RKNPU_CORE_RETIRED);
-}
-
-/**
- * rknpu_dispatch_usable() - which cores are in service
- * @d: the dispatcher
- *
- * Return: mask of all cores that are not retired.
- */
-u8 rknpu_dispatch_usable(const struct rknpu_dispatch *d)
-{
-	return (BIT(d->num_cores) - 1) & ~d->in_state[RKNPU_CORE_RETIRED];
+	rknpu_dispatch_set_state(d, core, RKNPU_CORE_RETIRED);
 }
 
 /**
@@ -624,18 +613,6 @@ u8 rknpu_dispatch_working(const struct rknpu_dispatch *d, u8 cores)
 	return cores &
 	       (d->in_state[RKNPU_CORE_BUSY] | d->in_state[RKNPU_CORE_SWITCHING] |
 		d->in_state[RKNPU_CORE_STOPPED]);
-}
-
-/**
- * rknpu_dispatch_possible() - can a job ever start?
- * @job: the job
- * @cores: mask of the cores in service
- *
- * Return: true if so.
- */
-bool rknpu_dispatch_possible(const struct rknpu_dispatch_job *job, u8 cores)
-{
-	return job->any ? job->wanted & cores : (job->wanted & cores) == job->wanted;
 }
 
 /**
@@ -660,7 +637,7 @@ struct rknpu_dispatch_job *rknpu_dispatch_impossible(struct rknpu_dispatch *d)
 				list_for_each_entry(job, &flow->queue[i], node) {
 					if (rknpu_dispatch_possible(job, usable))
 						continue;
-					rknpu_dispatch_remove(d, job);
+					dequeue(d, job);
 					return job;
 				}
 			}

@@ -2,6 +2,7 @@
 #ifndef _RKNPU_DISPATCH_H_
 #define _RKNPU_DISPATCH_H_
 
+#include <linux/bits.h>
 #include <linux/list.h>
 #include <linux/types.h>
 
@@ -141,6 +142,8 @@ struct rknpu_dispatch {
 	} mmu[RKNPU_DISPATCH_MAX_CORES];
 	/** @fresh: waiting job that is in no queue yet: the next choice may make that needless */
 	struct rknpu_dispatch_job *fresh;
+	/** @chosen: job that has been returned and is in its queue still: first the start */
+	struct rknpu_dispatch_job *chosen;
 	/** @flows: those with waiting jobs, by level */
 	struct list_head flows[RKNPU_NUM_LEVELS];
 	/**
@@ -174,6 +177,60 @@ static inline bool rknpu_dispatch_busy(const struct rknpu_dispatch *d, unsigned 
 	return d->core[core].state == RKNPU_CORE_BUSY;
 }
 
+static inline void rknpu_dispatch_set_state(struct rknpu_dispatch *d, unsigned int core,
+					    enum rknpu_core_state state)
+{
+	d->in_state[d->core[core].state] &= ~BIT(core);
+	d->core[core].state = state;
+	d->in_state[state] |= BIT(core);
+}
+
+/**
+ * rknpu_dispatch_usable() - which cores are in service
+ * @d: the dispatcher
+ *
+ * Return: mask of all cores that are not retired.
+ */
+static inline u8 rknpu_dispatch_usable(const struct rknpu_dispatch *d)
+{
+	return (BIT(d->num_cores) - 1) & ~d->in_state[RKNPU_CORE_RETIRED];
+}
+
+/**
+ * rknpu_dispatch_possible() - can a job ever start?
+ * @job: the job
+ * @cores: mask of the cores in service
+ *
+ * Return: true if so.
+ */
+static inline bool rknpu_dispatch_possible(const struct rknpu_dispatch_job *job, u8 cores)
+{
+	return job->any ? job->wanted & cores : (job->wanted & cores) == job->wanted;
+}
+
+/**
+ * rknpu_dispatch_release() - a core has nothing to do any more
+ * @d: the dispatcher
+ * @core: index of the core; a retired one stays retired
+ */
+static inline void rknpu_dispatch_release(struct rknpu_dispatch *d, unsigned int core)
+{
+	if (d->core[core].state != RKNPU_CORE_RETIRED)
+		rknpu_dispatch_set_state(d, core, RKNPU_CORE_IDLE);
+}
+
+/* Cores that can be given a job now */
+static inline u8 rknpu_dispatch_free(const struct rknpu_dispatch *d)
+{
+	return d->in_state[RKNPU_CORE_IDLE] & ~d->held & ~d->switching;
+}
+
+/* rknpu_dispatch_next() has something to do; if not, no job can start. */
+static inline bool rknpu_dispatch_pending(const struct rknpu_dispatch *d)
+{
+	return d->fresh || d->chosen || rknpu_dispatch_free(d) & d->wanted;
+}
+
 void rknpu_dispatch_init(struct rknpu_dispatch *d, unsigned int num_cores, const u8 *mmu_of_core,
 			 const u8 *pool_of_core);
 void rknpu_dispatch_flow_init(struct rknpu_dispatch_flow *flow, enum rknpu_dispatch_level level);
@@ -184,12 +241,9 @@ struct rknpu_dispatch_job *rknpu_dispatch_next(struct rknpu_dispatch *d, bool *n
 void rknpu_dispatch_account(struct rknpu_dispatch *d, struct rknpu_dispatch_job *job, u64 ns);
 void rknpu_dispatch_switched(struct rknpu_dispatch *d, u8 cores);
 void rknpu_dispatch_forget_space(struct rknpu_dispatch *d, unsigned int mmu);
-void rknpu_dispatch_release(struct rknpu_dispatch *d, unsigned int core);
 void rknpu_dispatch_stop(struct rknpu_dispatch *d, unsigned int core);
 void rknpu_dispatch_retire(struct rknpu_dispatch *d, unsigned int core);
-u8 rknpu_dispatch_usable(const struct rknpu_dispatch *d);
 u8 rknpu_dispatch_working(const struct rknpu_dispatch *d, u8 cores);
-bool rknpu_dispatch_possible(const struct rknpu_dispatch_job *job, u8 cores);
 struct rknpu_dispatch_job *rknpu_dispatch_impossible(struct rknpu_dispatch *d);
 
 #endif

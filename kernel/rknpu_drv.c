@@ -31,6 +31,7 @@ static int rknpu_open(struct drm_device *drm, struct drm_file *drm_file)
 	file->rknpu = to_rknpu(drm);
 	file->drm_file = drm_file;
 	file->secret = get_random_u32();
+	spin_lock_init(&file->lock);
 	INIT_LIST_HEAD(&file->jobs);
 	file->space = rknpu_space_get_current(file->rknpu);
 	if (IS_ERR(file->space)) {

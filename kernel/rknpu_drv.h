@@ -3,11 +3,13 @@
 #define _RKNPU_DRV_H_
 
 #include <linux/list.h>
+#include <linux/spinlock.h>
 #include <linux/types.h>
 
 #include <drm/drm_file.h>
 
 struct drm_driver;
+struct rknpu_bo;
 struct rknpu_device;
 struct rknpu_space;
 
@@ -23,6 +25,14 @@ struct rknpu_file {
 	struct rknpu_space *space;
 	/** @secret: part of all tokens of this file */
 	u32 secret;
+	/** @lock: protects @last_token, @last_bo and @closes; nothing is taken inside */
+	spinlock_t lock;
+	/** @last_token: token of @last_bo */
+	u64 last_token;
+	/** @last_bo: buffer looked up last, without a reference; NULL after a handle was closed */
+	struct rknpu_bo *last_bo;
+	/** @closes: counts the handles closed */
+	u32 closes;
 	/** @jobs: jobs that have not ended; protected by &rknpu_device.lock */
 	struct list_head jobs;
 };

@@ -52,18 +52,36 @@ u64 rknpu_bo_token(const struct rknpu_file *file, const struct rknpu_bo *bo, u32
  * @file: the file that uses the token
  * @token: what MEM_CREATE returned as obj_addr
  *
+ * Programs mostly name the same buffer again, so the last one is remembered.
+ *
  * Return: the buffer with a reference, or NULL.
  */
 struct rknpu_bo *rknpu_bo_by_token(struct rknpu_file *file, u64 token)
 {
-	u32 handle = lower_32_bits(token);
-	struct drm_gem_object *obj = drm_gem_object_lookup(file->drm_file, handle);
+	u32 handle = lower_32_bits(token), closes;
+	struct drm_gem_object *obj;
 
+	scoped_guard(spinlock, &file->lock) {
+		if (file->last_bo && file->last_token == token) {
+			drm_gem_object_get(&file->last_bo->base);
+			return file->last_bo;
+		}
+		closes = file->closes;
+	}
+
+	obj = drm_gem_object_lookup(file->drm_file, handle);
 	if (!obj)
 		return NULL;
 	if (rknpu_bo_token(file, to_rknpu_bo(obj), handle) != token) {
 		drm_gem_object_put(obj);
 		return NULL;
+	}
+	scoped_guard(spinlock, &file->lock) {
+		/* Else it may be the handle just found that was closed. */
+		if (file->closes == closes) {
+			file->last_token = token;
+			file->last_bo = to_rknpu_bo(obj);
+		}
 	}
 	return to_rknpu_bo(obj);
 }
@@ -104,10 +122,15 @@ static int rknpu_gem_open(struct drm_gem_object *obj, struct drm_file *drm_file)
 
 static void rknpu_gem_close(struct drm_gem_object *obj, struct drm_file *drm_file)
 {
-	struct rknpu_space *space = to_rknpu_file(drm_file)->space;
+	struct rknpu_file *file = to_rknpu_file(drm_file);
+	struct rknpu_space *space = file->space;
 	struct rknpu_bo *bo = to_rknpu_bo(obj);
 	struct rknpu_mapping *mapping;
 
+	scoped_guard(spinlock, &file->lock) {
+		file->last_bo = NULL;
+		file->closes++;
+	}
 	scoped_guard(mutex, &bo->lock) {
 		mapping = find_mapping(bo, space);
 		if (!mapping || --mapping->handles)
@@ -373,7 +396,7 @@ static int bo_get_iova(struct rknpu_file *file, struct rknpu_bo *bo, unsigned in
 	struct rknpu_mapping *mapping;
 	int ret;
 
-	domain = rknpu_space_get_domain(file->space, domain_id);
+	domain = rknpu_space_find_domain(file->space, domain_id);
 	if (IS_ERR(domain))
 		return PTR_ERR(domain);
 
@@ -388,7 +411,6 @@ static int bo_get_iova(struct rknpu_file *file, struct rknpu_bo *bo, unsigned in
 		if (!ret)
 			*iova = mapping->mm_node.start;
 	}
-	rknpu_domain_put(domain);
 	/* What programs know as "no room in the NPU's address space" */
 	return ret == -ENOSPC ? -EFAULT : ret;
 }

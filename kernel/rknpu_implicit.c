@@ -80,6 +80,7 @@ static int take_over(struct rknpu_implicit *implicit, struct rknpu_job *job, str
 	u32 i, first = 0, last = num;
 
 	implicit->write = kvmalloc_array(num, sizeof(*implicit->write), GFP_KERNEL);
+	job->num_buffers = 0;
 	job->buffers = kvmalloc_array(num, sizeof(*job->buffers), GFP_KERNEL);
 	if (!implicit->write || !job->buffers)
 		return -ENOMEM;

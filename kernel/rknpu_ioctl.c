@@ -51,20 +51,28 @@ static int rknpu_ioctl_submit(struct drm_device *drm, void *data, struct drm_fil
 	return rknpu_submit(to_rknpu_file(drm_file), data);
 }
 
-/* The same without the DRM core. */
+/* The same without the DRM core. Only what may have changed is written back. */
 static int submit_directly(struct file *filp, struct rknpu_submit __user *user)
 {
-	/* What is behind, the ranges of the cores, is not changed. */
-	const size_t written = offsetof(struct rknpu_submit, subcore_task);
-	struct rknpu_submit args;
+	/* Filled in at once: to clear it first would cost as much as to look the buffer up. */
+	struct rknpu_submit args __uninitialized;
 	int ret;
 
 	if (copy_from_user(&args, user, sizeof(args)))
 		return -EFAULT;
 	ret = rknpu_submit(to_rknpu_file(filp->private_data), &args);
-	if (copy_to_user(user, &args, written))
+	if (!user_write_access_begin(user, sizeof(*user)))
 		return -EFAULT;
+	unsafe_put_user(args.task_counter, &user->task_counter, fault);
+	unsafe_put_user(args.hw_elapse_time, &user->hw_elapse_time, fault);
+	unsafe_put_user(args.core_mask, &user->core_mask, fault);
+	unsafe_put_user(args.fence_fd, &user->fence_fd, fault);
+	user_write_access_end();
 	return ret;
+
+fault:
+	user_write_access_end();
+	return -EFAULT;
 }
 
 static int rknpu_ioctl_submit_async(struct drm_device *drm, void *data, struct drm_file *drm_file)

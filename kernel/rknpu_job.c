@@ -52,15 +52,11 @@ void rknpu_job_cache_destroy(void)
  */
 static bool give_back_atomic(struct rknpu_job *job)
 {
-	if (job->num_deps || job->result || job->num_buffers ||
-	    !rknpu_domain_try_leave(&job->visit))
+	if (job->num_deps || job->result || job->buffers || job->space)
 		return false;
 	if (!refcount_dec_not_one(&job->tasks->base.refcount.refcount))
 		return false;
 	job->tasks = NULL;
-	if (!refcount_dec_not_one(&job->space->ref.refcount))
-		return false;
-	job->space = NULL;
 	return true;
 }
 
@@ -73,32 +69,48 @@ static const bool rknpu_keep_spare = !IS_ENABLED(CONFIG_KASAN);
 static struct rknpu_job *job_alloc(struct rknpu_device *rknpu)
 {
 	struct rknpu_job *job = xchg(&rknpu->spare_job, NULL);
-	unsigned int i;
 
-	if (!job)
-		job = kmem_cache_alloc(rknpu_job_cache, GFP_KERNEL);
-	if (!job)
-		return NULL;
-	memset(job, 0, offsetof(struct rknpu_job, range));
-	for (i = 0; i < ARRAY_SIZE(job->range); i++)
-		job->range[i].num_chunks = 0;
-	return job;
+	return job ?: kmem_cache_alloc(rknpu_job_cache, GFP_KERNEL);
+}
+
+/* What must be zero at the beginning; a few stores instead of a call. */
+static void job_clear(struct rknpu_job *job)
+{
+	job->space = NULL;
+	job->result = NULL;
+	job->buffers = NULL;
+	job->fence = NULL;
+	job->num_deps = 0;
+	job->dep_error = 0;
+	job->error = 0;
+	job->finished = 0;
+	job->started_ns = 0;
+	job->powered = false;
+	job->many_chunks = 0;
+	job->running = 0;
+	job->ended = false;
+	job->awaited = false;
+	job->orphan = false;
+}
+
+static noinline void free_chunks(struct rknpu_job *job)
+{
+	unsigned int cores;
+
+	for (cores = job->many_chunks; cores; cores &= cores - 1)
+		kvfree(job->range[__ffs(cores)].chunks);
 }
 
 /* Sleeps, unless give_back_atomic() has done its work. */
 static void job_free(struct rknpu_job *job)
 {
 	struct rknpu_device *rknpu = job->rknpu;
-	unsigned int i;
 
-	for (i = 0; i < ARRAY_SIZE(job->range); i++)
-		if (job->range[i].num_chunks > 1)
-			kvfree(job->range[i].chunks);
+	if (job->many_chunks)
+		free_chunks(job);
 	if (job->num_deps)
 		rknpu_deps_put(job);
 	dma_fence_put(job->fence);
-	if (job->visit.domain)
-		rknpu_domain_leave(&job->visit);
 	if (job->tasks)
 		rknpu_bo_put(job->tasks);
 	if (job->space)
@@ -157,7 +169,7 @@ void rknpu_job_put_atomic(struct rknpu_job *job)
 }
 
 /**
- * rknpu_job_reap() - free jobs that rknpu_job_put_atomic() could not free
+ * rknpu_job_reap() - free jobs that rknpu_job_put_atomic() could not free, and what they kept
  * @work: &rknpu_device.reap_work
  */
 void rknpu_job_reap(struct work_struct *work)
@@ -167,6 +179,7 @@ void rknpu_job_reap(struct work_struct *work)
 
 	llist_for_each_entry_safe(job, tmp, llist_del_all(&rknpu->reap), reap)
 		job_free(job);
+	rknpu_mapping_reap(rknpu);
 }
 
 /**
@@ -183,40 +196,23 @@ void rknpu_job_settle(struct rknpu_device *rknpu)
 	flush_work(&rknpu->reap_work);
 }
 
-/* What the driver needs of a task */
-struct task_start {
-	u64 regcmd;
-	u32 amount;
-	u32 int_mask;
-};
-
-/* Each word once: user space may write at the same time. */
-static void look_at(const struct rknpu_task *task, struct task_start *start)
+/* A task where user space can't write any more, for buffers that are no plain memory */
+static noinline int copy_task(struct rknpu_job *job, u64 offset, struct rknpu_task *copy)
 {
-	start->regcmd = READ_ONCE(task->regcmd_addr);
-	start->amount = READ_ONCE(task->regcfg_amount);
-	start->int_mask = READ_ONCE(task->int_mask);
+	return rknpu_bo_copy(job->rknpu, job->tasks, offset, copy, sizeof(*copy), false);
 }
 
-static noinline int look_at_copy(struct rknpu_job *job, u64 offset, struct task_start *start)
+/* Points to a task in place, where user space may write at any time, or to the copy. */
+static inline int find_task(struct rknpu_job *job, u32 index, const struct rknpu_task **task,
+			    struct rknpu_task *copy)
 {
-	struct rknpu_task task;
-	int ret = rknpu_bo_copy(job->rknpu, job->tasks, offset, &task, sizeof(task), false);
+	u64 offset = (u64)index * sizeof(**task);
 
-	if (!ret)
-		look_at(&task, start);
-	return ret;
-}
-
-static int read_task(struct rknpu_job *job, u32 index, struct task_start *start)
-{
-	u64 offset = (u64)index * sizeof(struct rknpu_task);
-	const struct rknpu_task *task = rknpu_bo_address(job->tasks, offset, sizeof(*task));
-
-	if (!task)
-		return look_at_copy(job, offset, start);
-	look_at(task, start);
-	return 0;
+	*task = rknpu_bo_address(job->tasks, offset, sizeof(**task));
+	if (*task)
+		return 0;
+	*task = copy;
+	return copy_task(job, offset, copy);
 }
 
 /* An interrupt mask that can end a task: whole pairs of done events, at least one. */
@@ -231,44 +227,53 @@ static bool int_mask_valid(u32 mask)
 static int chunk_init(struct rknpu_job *job, struct rknpu_chunk *chunk, u32 first, u32 number)
 {
 	const struct rknpu_soc *soc = job->rknpu->soc;
-	struct task_start head, tail;
-	u64 amount;
+	struct rknpu_task copy_of_head __uninitialized, copy_of_tail __uninitialized;
+	const struct rknpu_task *head, *tail;
+	u32 first_mask, last_mask;
+	u64 regcmd, amount;
 	int ret;
 
-	ret = read_task(job, first, &head);
+	ret = find_task(job, first, &head, &copy_of_head);
 	if (ret)
 		return ret;
 	tail = head;
 	if (number > 1) {
-		ret = read_task(job, first + number - 1, &tail);
+		ret = find_task(job, first + number - 1, &tail, &copy_of_tail);
 		if (ret)
 			return ret;
 	}
 
-	amount = ((u64)head.amount + RKNPU_PC_TAIL_COMMANDS + soc->amount_scale - 1) /
+	/* Each word once: what is checked is what is used. */
+	regcmd = READ_ONCE(head->regcmd_addr);
+	amount = READ_ONCE(head->regcfg_amount);
+	first_mask = READ_ONCE(head->int_mask);
+	last_mask = READ_ONCE(tail->int_mask);
+
+	amount = (amount + RKNPU_PC_TAIL_COMMANDS + soc->amount_scale - 1) /
 			 soc->amount_scale -
 		 1;
-	if (amount > RKNPU_PC_DATA_AMOUNT_MAX || upper_32_bits(head.regcmd) ||
-	    !IS_ALIGNED(head.regcmd, RKNPU_PC_LIST_ALIGN) || !int_mask_valid(tail.int_mask))
+	if (amount > RKNPU_PC_DATA_AMOUNT_MAX || upper_32_bits(regcmd) ||
+	    !IS_ALIGNED(regcmd, RKNPU_PC_LIST_ALIGN) || !int_mask_valid(last_mask))
 		return -EINVAL;
 
 	*chunk = (struct rknpu_chunk) {
-		.regcmd = head.regcmd,
+		.regcmd = regcmd,
 		.amount = amount,
 		.number = number,
-		.first_mask = head.int_mask & RKNPU_INT_DONE,
-		.last_mask = tail.int_mask,
+		.first_mask = first_mask & RKNPU_INT_DONE,
+		.last_mask = last_mask,
 	};
 	return 0;
 }
 
-static int range_init(struct rknpu_job *job, struct rknpu_range *range, u32 first, u32 number)
+static int range_init(struct rknpu_job *job, unsigned int core, u32 first, u32 number)
 {
+	struct rknpu_range *range = &job->range[core];
 	u32 max = rknpu_soc_max_tasks(job->rknpu->soc);
 	u32 i, done;
 	int ret;
 
-	if (!number || (u64)first + number > job->tasks->base.size / sizeof(struct rknpu_task))
+	if (!number || ((u64)first + number) * sizeof(struct rknpu_task) > job->tasks->base.size)
 		return -EINVAL;
 
 	range->first = first;
@@ -280,6 +285,7 @@ static int range_init(struct rknpu_job *job, struct rknpu_range *range, u32 firs
 					       GFP_KERNEL);
 		if (!range->chunks)
 			return -ENOMEM;
+		job->many_chunks |= BIT(core);
 	}
 
 	for (i = 0, done = 0; i < range->num_chunks; i++, done += max) {
@@ -335,7 +341,7 @@ static int ranges_init(struct rknpu_job *job, const struct rknpu_job_desc *desc)
 			sched->wanted &= ~BIT(i);
 			continue;
 		}
-		ret = range_init(job, &job->range[i], range->task_start, range->task_number);
+		ret = range_init(job, i, range->task_start, range->task_number);
 		if (ret)
 			return ret;
 	}
@@ -386,15 +392,15 @@ struct rknpu_job *rknpu_job_create(struct rknpu_file *file, const struct rknpu_j
 		rknpu_bo_put(desc->tasks);
 		return ERR_PTR(-ENOMEM);
 	}
+	job_clear(job);
 	kref_init(&job->ref);
 	atomic_inc(&rknpu->jobs);
 	/* Either rknpu_sched_stop() sees the job and waits for it, or it is seen here. */
 	smp_mb__after_atomic();
 	job->rknpu = rknpu;
 	job->tasks = desc->tasks;
-	job->space = rknpu_space_get(file->space);
 	job->sched.flow = &file->space->flow[level_of(desc->priority)];
-	init_completion(&job->done);
+	job->sched.mask = 0;
 	job->deps = &job->single_dep;
 	job->max_deps = 1;
 	INIT_LIST_HEAD(&job->wait_node);
@@ -421,7 +427,7 @@ struct rknpu_job *rknpu_job_create(struct rknpu_file *file, const struct rknpu_j
 	if (ret)
 		goto err_put;
 
-	domain = rknpu_space_get_domain(file->space, desc->domain_id);
+	domain = rknpu_space_find_domain(file->space, desc->domain_id);
 	if (IS_ERR(domain)) {
 		ret = PTR_ERR(domain);
 		goto err_put;
@@ -429,7 +435,6 @@ struct rknpu_job *rknpu_job_create(struct rknpu_file *file, const struct rknpu_j
 	job->domain = domain;
 	/* Without an IOMMU all jobs see the same. */
 	job->sched.space = rknpu->iommu ? (void *)domain : rknpu;
-	rknpu_domain_enter(domain, &job->visit);
 
 	ret = rknpu_power_get(rknpu);
 	if (ret)

@@ -87,7 +87,6 @@ static struct rknpu_domain *domain_create(struct rknpu_device *rknpu, unsigned i
 	domain->rknpu = rknpu;
 	domain->id = id;
 	mutex_init(&domain->lock);
-	spin_lock_init(&domain->visit_lock);
 	INIT_LIST_HEAD(&domain->visits);
 	INIT_LIST_HEAD(&domain->zombies);
 	drm_mm_init(&domain->mm, RKNPU_IOVA_START, RKNPU_IOVA_END - RKNPU_IOVA_START);
@@ -201,22 +200,20 @@ static struct rknpu_domain *get_shared_domain(struct rknpu_device *rknpu, unsign
 }
 
 /**
- * rknpu_space_get_domain() - find or create one of a process's domains
+ * rknpu_space_find_domain() - find or create one of a process's domains
  * @space: the process
  * @id: number of the domain, already checked
  *
- * Return: the domain with a reference, or an ERR_PTR.
+ * Return: the domain, which stays for as long as the space, or an ERR_PTR.
  */
-struct rknpu_domain *rknpu_space_get_domain(struct rknpu_space *space, unsigned int id)
+struct rknpu_domain *rknpu_space_find_domain(struct rknpu_space *space, unsigned int id)
 {
 	struct rknpu_domain *domain;
 
-	/* What is there stays for as long as the space. Pairs with the release below. */
+	/* Pairs with the release below. */
 	domain = smp_load_acquire(&space->domain[id]);
-	if (domain) {
-		kref_get(&domain->ref);
+	if (domain)
 		return domain;
-	}
 
 	guard(mutex)(&space->rknpu->spaces_lock);
 	guard(mutex)(&space->lock);
@@ -228,7 +225,6 @@ struct rknpu_domain *rknpu_space_get_domain(struct rknpu_space *space, unsigned 
 		domain = domain_create(space->rknpu, id);
 	if (IS_ERR(domain))
 		return domain;
-	kref_get(&domain->ref);
 	/* Whoever finds it without the lock finds it complete. */
 	smp_store_release(&space->domain[id], domain);
 	return domain;
@@ -373,80 +369,59 @@ static void mapping_free(struct rknpu_mapping *mapping)
 	kfree(mapping);
 }
 
-/* Takes a mapping off the zombies that no visit may use any more, or returns NULL. */
-static struct rknpu_mapping *pop_zombie(struct rknpu_domain *domain)
+/**
+ * rknpu_domain_bury() - let those zombies go that no job may use any more
+ * @domain: the domain
+ *
+ * Context: &rknpu_device.lock held.
+ */
+void rknpu_domain_bury(struct rknpu_domain *domain)
 {
-	struct rknpu_mapping *mapping;
+	struct rknpu_device *rknpu = domain->rknpu;
+	struct rknpu_mapping *mapping, *tmp;
 	struct rknpu_visit *oldest;
 
-	guard(spinlock_irqsave)(&domain->visit_lock);
+	lockdep_assert_held(&rknpu->lock);
 
-	mapping = list_first_entry_or_null(&domain->zombies, struct rknpu_mapping, node);
 	oldest = list_first_entry_or_null(&domain->visits, struct rknpu_visit, node);
-	if (!mapping || (oldest && oldest->number <= mapping->last_visit))
-		return NULL;
-	list_del(&mapping->node);
+	list_for_each_entry_safe(mapping, tmp, &domain->zombies, node) {
+		if (oldest && oldest->number <= mapping->last_visit)
+			break;
+		list_move_tail(&mapping->node, &rknpu->dead_mappings);
+		queue_work(rknpu->slow_wq, &rknpu->reap_work);
+	}
+}
+
+/* The next mapping that rknpu_domain_bury() has let go, or NULL */
+static struct rknpu_mapping *pop_dead(struct rknpu_device *rknpu)
+{
+	struct rknpu_mapping *mapping;
+
+	guard(spinlock_irqsave)(&rknpu->lock);
+
+	mapping = list_first_entry_or_null(&rknpu->dead_mappings, struct rknpu_mapping, node);
+	if (mapping)
+		list_del(&mapping->node);
 	return mapping;
 }
 
 /**
- * rknpu_domain_enter() - a job will use the domain
- * @domain: the domain; its reference goes over to the visit
- * @visit: all zero, filled in
- */
-void rknpu_domain_enter(struct rknpu_domain *domain, struct rknpu_visit *visit)
-{
-	visit->domain = domain;
-
-	guard(spinlock_irqsave)(&domain->visit_lock);
-	visit->number = ++domain->last_visit;
-	list_add_tail(&visit->node, &domain->visits);
-}
-
-/**
- * rknpu_domain_leave() - a job does not use the domain any more
- * @visit: what rknpu_domain_enter() filled in
+ * rknpu_mapping_reap() - free the mappings that jobs have kept until now
+ * @rknpu: the device
  *
  * Context: may sleep.
  */
-void rknpu_domain_leave(struct rknpu_visit *visit)
+void rknpu_mapping_reap(struct rknpu_device *rknpu)
 {
-	struct rknpu_domain *domain = visit->domain;
 	struct rknpu_mapping *mapping;
 
-	scoped_guard(spinlock_irqsave, &domain->visit_lock)
-		list_del_init(&visit->node);
-
-	/* Zombies may have the last references of anything but the domain. */
-	while ((mapping = pop_zombie(domain))) {
+	while ((mapping = pop_dead(rknpu))) {
 		struct drm_gem_object *obj = &mapping->bo->base;
 
 		mapping_unmap(mapping);
 		mapping_free(mapping);
 		drm_gem_object_put(obj);
 	}
-	rknpu_domain_put(domain);
-}
-
-/**
- * rknpu_domain_try_leave() - the same where sleeping is not allowed
- * @visit: what rknpu_domain_enter() filled in
- *
- * Return: true when done; false when rknpu_domain_leave() is needed, as something has to be freed.
- */
-bool rknpu_domain_try_leave(struct rknpu_visit *visit)
-{
-	struct rknpu_domain *domain = visit->domain;
-
-	scoped_guard(spinlock_irqsave, &domain->visit_lock) {
-		if (!list_empty(&domain->zombies))
-			return false;
-		list_del_init(&visit->node);
-	}
-	if (!refcount_dec_not_one(&domain->ref.refcount))
-		return false;
-	visit->domain = NULL;
-	return true;
 }
 
 /* Makes the mapping a zombie if a job may use it; else returns false. */
@@ -454,7 +429,7 @@ static bool leave_to_jobs(struct rknpu_mapping *mapping)
 {
 	struct rknpu_domain *domain = mapping->domain;
 
-	guard(spinlock_irqsave)(&domain->visit_lock);
+	guard(spinlock_irqsave)(&domain->rknpu->lock);
 
 	if (list_empty(&domain->visits))
 		return false;

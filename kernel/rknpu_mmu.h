@@ -5,7 +5,6 @@
 #include <linux/kref.h>
 #include <linux/list.h>
 #include <linux/mutex.h>
-#include <linux/spinlock.h>
 
 #include <drm/drm_mm.h>
 #include <drm/rknpu_drm.h>
@@ -23,11 +22,9 @@ struct rknpu_node;
  * struct rknpu_visit - the time during which a job may use a domain
  *
  * A job may use any address of its domain, so a mapping that user space gave up stays until all
- * jobs that were submitted before have ended.
+ * jobs that were submitted before have ended. Protected by &rknpu_device.lock.
  */
 struct rknpu_visit {
-	/** @domain: where, with a reference; NULL: not begun */
-	struct rknpu_domain *domain;
 	/** @node: entry of &rknpu_domain.visits */
 	struct list_head node;
 	/** @number: visits are counted from 1 in the order of their beginnings */
@@ -38,7 +35,7 @@ struct rknpu_visit {
  * struct rknpu_domain - one NPU address space of 4 GiB
  */
 struct rknpu_domain {
-	/** @ref: the space, mappings, jobs, and nodes that show it */
+	/** @ref: the space, mappings, and nodes that show it */
 	struct kref ref;
 	/** @rknpu: the device */
 	struct rknpu_device *rknpu;
@@ -50,8 +47,9 @@ struct rknpu_domain {
 	struct mutex lock;
 	/** @mm: allocator of NPU addresses */
 	struct drm_mm mm;
-	/** @visit_lock: protects @visits, @last_visit and @zombies */
-	spinlock_t visit_lock;
+
+	/* The rest is protected by &rknpu_device.lock. */
+
 	/** @visits: those that have not ended, the oldest first */
 	struct list_head visits;
 	/** @last_visit: number of the newest one */
@@ -64,7 +62,7 @@ struct rknpu_domain {
  * struct rknpu_space - the address spaces of one process
  */
 struct rknpu_space {
-	/** @ref: files, mapping records and jobs */
+	/** @ref: files, mapping records, and jobs whose file is closed */
 	struct kref ref;
 	/** @rknpu: the device */
 	struct rknpu_device *rknpu;
@@ -95,7 +93,10 @@ struct rknpu_space {
  * Exists while the process has a handle of the buffer. Protected by &rknpu_bo.lock.
  */
 struct rknpu_mapping {
-	/** @node: entry of &rknpu_bo.mappings, later of &rknpu_domain.zombies */
+	/**
+	 * @node: entry of &rknpu_bo.mappings, later of &rknpu_domain.zombies, at last of
+	 * &rknpu_device.dead_mappings
+	 */
 	struct list_head node;
 	/** @last_visit: of a zombie: number of the last visit that may use it */
 	u64 last_visit;
@@ -111,22 +112,49 @@ struct rknpu_mapping {
 	struct drm_mm_node mm_node;
 };
 
+void rknpu_domain_bury(struct rknpu_domain *domain);
+
+/**
+ * rknpu_domain_enter() - a job will use the domain
+ * @domain: the domain, which the job's file keeps
+ * @visit: filled in
+ *
+ * Context: &rknpu_device.lock held.
+ */
+static inline void rknpu_domain_enter(struct rknpu_domain *domain, struct rknpu_visit *visit)
+{
+	visit->number = ++domain->last_visit;
+	list_add_tail(&visit->node, &domain->visits);
+}
+
+/**
+ * rknpu_domain_leave() - a job does not use the domain any more
+ * @domain: the domain
+ * @visit: what rknpu_domain_enter() filled in
+ *
+ * Context: &rknpu_device.lock held.
+ */
+static inline void rknpu_domain_leave(struct rknpu_domain *domain, struct rknpu_visit *visit)
+{
+	list_del(&visit->node);
+	if (!list_empty(&domain->zombies))
+		rknpu_domain_bury(domain);
+}
+
 bool rknpu_isolates(const struct rknpu_device *rknpu);
 bool rknpu_domain_id_valid(const struct rknpu_device *rknpu, u32 id);
 
 struct rknpu_space *rknpu_space_get_current(struct rknpu_device *rknpu);
 struct rknpu_space *rknpu_space_get(struct rknpu_space *space);
 void rknpu_space_put(struct rknpu_space *space);
-struct rknpu_domain *rknpu_space_get_domain(struct rknpu_space *space, unsigned int id);
+struct rknpu_domain *rknpu_space_find_domain(struct rknpu_space *space, unsigned int id);
 
 void rknpu_domain_put(struct rknpu_domain *domain);
-void rknpu_domain_enter(struct rknpu_domain *domain, struct rknpu_visit *visit);
-void rknpu_domain_leave(struct rknpu_visit *visit);
-bool rknpu_domain_try_leave(struct rknpu_visit *visit);
 size_t rknpu_domain_read(struct rknpu_domain *domain, u64 address, void *data, size_t len);
 
 int rknpu_mapping_map(struct rknpu_mapping *mapping, struct rknpu_domain *domain);
 void rknpu_mapping_release(struct rknpu_mapping *mapping);
+void rknpu_mapping_reap(struct rknpu_device *rknpu);
 
 int rknpu_mmu_attach(struct rknpu_node *node, struct rknpu_domain *domain);
 void rknpu_mmu_detach(struct rknpu_node *node);

@@ -161,7 +161,6 @@ static void reset_core(struct rknpu_core *core)
 		job->ended_ns = now;
 		rknpu_sched_job_end(job);
 	}
-	rknpu_job_put_atomic(job);
 }
 
 /* Takes the stopped cores of the node over, one mask at a time. */

@@ -10,9 +10,11 @@
  * ends in the recovery (rknpu_recover.c), after the core has been reset: nobody is told of the end
  * while the hardware may still write.
  *
- * References of a job: the submitter's; the scheduler's from queueing to the end; one of each core
- * in &rknpu_core.job.
+ * References of a job: the submitter's; the scheduler's from queueing to the end, for queues, lists
+ * and cores. The process and the address space of a job are kept by its file, and when that is
+ * closed before the end, by the job.
  */
+#include <linux/completion.h>
 #include <linux/device.h>
 #include <linux/ktime.h>
 #include <linux/sched.h>
@@ -44,24 +46,32 @@ void rknpu_sched_job_end(struct rknpu_job *job)
 {
 	lockdep_assert_held(&job->rknpu->lock);
 
-	WRITE_ONCE(job->ended, true);
 	if (job->sched.mask)
 		rknpu_dispatch_account(&job->rknpu->dispatch, &job->sched,
 				       job->started_ns ? job->ended_ns - job->started_ns : 0);
+	rknpu_domain_leave(job->domain, &job->visit);
 	list_del_init(&job->wait_node);
 	list_del_init(&job->file_node);
-	complete_all(&job->done);
+	/* Who does not sleep yet reads the result without the lock. */
+	smp_store_release(&job->ended, true);
+	if (job->awaited)
+		complete_all(&job->done);
 	if (job->fence)
 		llist_add(&job->signal, &job->rknpu->signal);
 	else
 		rknpu_job_put_atomic(job);
 }
 
-/*
- * Signals the fences of jobs that have ended. A callback may end further jobs, which comes back
- * here: those are left to the one who is at it, so that a long chain of jobs takes no stack.
+/**
+ * rknpu_sched_signal_ended() - signal the fences of jobs that have ended
+ * @rknpu: the device
+ *
+ * A callback may end further jobs, which comes back here: those are left to the one who is at it,
+ * so that a long chain of jobs takes no stack.
+ *
+ * Context: behind &rknpu_device.lock, see guard(rknpu_jobs).
  */
-static void signal_ended(struct rknpu_device *rknpu)
+void rknpu_sched_signal_ended(struct rknpu_device *rknpu)
 {
 	struct rknpu_job *job, *tmp;
 
@@ -76,18 +86,6 @@ static void signal_ended(struct rknpu_device *rknpu)
 	}
 }
 
-/**
- * rknpu_jobs_unlock() - release &rknpu_device.lock, see guard(rknpu_jobs)
- * @rknpu: the device
- * @flags: interrupt state
- */
-void rknpu_jobs_unlock(struct rknpu_device *rknpu, unsigned long flags)
-{
-	spin_unlock(&rknpu->lock);
-	signal_ended(rknpu);
-	local_irq_restore(flags);
-}
-
 static void start_chunk(struct rknpu_core *core)
 {
 	struct rknpu_job *job = core->job;
@@ -96,8 +94,8 @@ static void start_chunk(struct rknpu_core *core)
 			       job->base);
 }
 
-/* Puts a job on its cores, all at once. */
-static void start_job(struct rknpu_job *job, u64 now)
+/* Puts a job on its cores, all at once. @now is the time, or 0 if it has not been asked yet. */
+static void start_job(struct rknpu_job *job, u64 *now)
 {
 	u64 timeout = job->timeout;
 	unsigned int cores;
@@ -105,21 +103,26 @@ static void start_job(struct rknpu_job *job, u64 now)
 	if (job->orphan)
 		timeout = min_t(u64, timeout, RKNPU_ORPHAN_TIMEOUT);
 
-	job->started_ns = now;
 	job->running = job->sched.mask;
 	for (cores = job->running; cores; cores &= cores - 1) {
 		struct rknpu_core *core = &job->rknpu->cores[__ffs(cores)];
 
 		core->chunk = 0;
-		rknpu_core_unsilence(core);
+		if (core->silenced)
+			rknpu_core_unsilence(core);
 		start_chunk(core);
-		rknpu_core_set_deadline(core, now, timeout);
-		rknpu_load_set(&core->load, now, true);
+		/* The hardware works; all the rest is done meanwhile. */
+		if (!*now)
+			*now = ktime_get_ns();
+		rknpu_core_set_deadline(core, *now, timeout);
+		if (!core->load.busy)
+			rknpu_load_set(&core->load, *now, true);
 	}
+	job->started_ns = *now;
 }
 
-/* Starts what can be started; @now may be 0 if the time is not known yet. */
-static void run_at(struct rknpu_device *rknpu, u64 now)
+/* Starts what can be started; @now as in start_job(). */
+static void run(struct rknpu_device *rknpu, u64 *now)
 {
 	struct rknpu_dispatch_job *sched;
 	unsigned int cores;
@@ -127,17 +130,19 @@ static void run_at(struct rknpu_device *rknpu, u64 now)
 
 	lockdep_assert_held(&rknpu->lock);
 
-	while ((sched = rknpu_dispatch_next(&rknpu->dispatch, &needs_switch))) {
-		struct rknpu_job *job = to_job(sched);
+	while (rknpu_dispatch_pending(&rknpu->dispatch)) {
+		struct rknpu_job *job;
 
-		for (cores = sched->mask; cores; cores &= cores - 1) {
-			kref_get(&job->ref);
+		sched = rknpu_dispatch_next(&rknpu->dispatch, &needs_switch);
+		if (!sched)
+			return;
+		job = to_job(sched);
+		for (cores = sched->mask; cores; cores &= cores - 1)
 			rknpu->cores[__ffs(cores)].job = job;
-		}
 		if (needs_switch)
 			queue_work(rknpu->wq, &rknpu->switch_work);
 		else
-			start_job(job, now ?: ktime_get_ns());
+			start_job(job, now);
 	}
 }
 
@@ -149,7 +154,9 @@ static void run_at(struct rknpu_device *rknpu, u64 now)
  */
 void rknpu_sched_run(struct rknpu_device *rknpu)
 {
-	run_at(rknpu, 0);
+	u64 now = 0;
+
+	run(rknpu, &now);
 }
 
 /* Somebody who holds cores back waits for them to run dry. */
@@ -159,26 +166,24 @@ static void wake_if_awaited(struct rknpu_device *rknpu)
 		wake_up(&rknpu->idle);
 }
 
-/* A core is done with its part of a job and free for the next one; its load is not told yet. */
-static struct rknpu_job *release_core(struct rknpu_core *core, u64 now)
+/* A core is done with its part of a job and free for the next one. */
+static inline struct rknpu_job *release_core(struct rknpu_core *core)
 {
-	struct rknpu_device *rknpu = core->rknpu;
 	struct rknpu_job *job = core->job;
 
 	core->job = NULL;
-	rknpu_dispatch_release(&rknpu->dispatch, core->index);
+	rknpu_dispatch_release(&core->rknpu->dispatch, core->index);
 	job->running &= ~BIT(core->index);
-	if (!job->running)
-		job->ended_ns = now;
 	return job;
 }
 
 /* Behind release_core(): ends the job if that was the last of its cores. */
-static void leave_job(struct rknpu_job *job)
+static void leave_job(struct rknpu_job *job, u64 now)
 {
-	if (!job->running)
-		rknpu_sched_job_end(job);
-	rknpu_job_put_atomic(job);
+	if (job->running)
+		return;
+	job->ended_ns = now;
+	rknpu_sched_job_end(job);
 }
 
 /**
@@ -193,24 +198,26 @@ void rknpu_sched_chunk_done(struct rknpu_core *core, u32 status)
 	struct rknpu_device *rknpu = core->rknpu;
 	struct rknpu_job *job = core->job;
 	struct rknpu_range *range = &job->range[core->index];
-	u64 now;
+	u64 now = 0;
 
 	if (++core->chunk < range->num_chunks) {
 		start_chunk(core);
 		return;
 	}
 
+	/* The core has its next job before this one is looked after. */
+	release_core(core);
+	if (rknpu_dispatch_pending(&rknpu->dispatch))
+		run(rknpu, &now);
+	if (!now)
+		now = ktime_get_ns();
+	if (!rknpu_dispatch_busy(&rknpu->dispatch, core->index))
+		rknpu_load_set(&core->load, now, false);
 	if (core->index == __ffs(job->sched.mask)) {
 		job->int_status = status;
 		job->last_task = range->first + range->number - 1;
 	}
-	/* The core has its next job before this one is looked after. */
-	now = ktime_get_ns();
-	release_core(core, now);
-	run_at(rknpu, now);
-	if (!rknpu_dispatch_busy(&rknpu->dispatch, core->index))
-		rknpu_load_set(&core->load, now, false);
-	leave_job(job);
+	leave_job(job, now);
 	wake_if_awaited(rknpu);
 }
 
@@ -306,7 +313,7 @@ static void fail_switching(struct rknpu_device *rknpu, u8 cores, int error)
 	for (i = 0; i < rknpu->num_cores; i++) {
 		if (!(cores & BIT(i)))
 			continue;
-		leave_job(release_core(&rknpu->cores[i], now));
+		leave_job(release_core(&rknpu->cores[i]), now);
 		rknpu_load_set(&rknpu->cores[i].load, now, false);
 	}
 }
@@ -353,6 +360,8 @@ static void rknpu_switch_work(struct work_struct *work)
 	int ret;
 
 	while ((job = next_switching(rknpu))) {
+		u64 now = 0;
+
 		ret = attach_nodes(rknpu, job->sched.mask, job->domain);
 
 		scoped_guard(rknpu_jobs, rknpu) {
@@ -362,7 +371,7 @@ static void rknpu_switch_work(struct work_struct *work)
 				fail_switching(rknpu, job->sched.mask, ret);
 			} else {
 				rknpu_dispatch_switched(&rknpu->dispatch, job->sched.mask);
-				start_job(job, ktime_get_ns());
+				start_job(job, &now);
 			}
 			rknpu_sched_run(rknpu);
 			wake_if_awaited(rknpu);
@@ -426,7 +435,8 @@ void rknpu_sched_ready(struct rknpu_job *job)
  * @file: its owner
  * @job: the job, not queued yet
  *
- * The job is queued when all its fences have signalled.
+ * The job is queued when all its fences have signalled. The caller's reference is passed on if it
+ * succeeds.
  *
  * Return: 0, or -ENODEV when the device is going or its cores are out of service.
  */
@@ -434,17 +444,20 @@ int rknpu_sched_queue(struct rknpu_file *file, struct rknpu_job *job)
 {
 	struct rknpu_device *rknpu = file->rknpu;
 
-	rknpu_deps_prepare(job);
+	if (job->num_deps)
+		rknpu_deps_prepare(job);
 	scoped_guard(rknpu_jobs, rknpu) {
 		if (rknpu->stopping || !can_run(job))
 			return -ENODEV;
 
-		kref_get(&job->ref);
+		rknpu_domain_enter(job->domain, &job->visit);
 		list_add_tail(&job->file_node, &file->jobs);
 		if (!job->num_deps) {
 			enqueue(job);
 			return 0;
 		}
+		/* For what is done with it below, whatever becomes of it */
+		kref_get(&job->ref);
 		list_add_tail(&job->wait_node, &rknpu->waiting);
 		atomic_set(&job->waits, job->num_deps + 1);
 	}
@@ -454,7 +467,31 @@ int rknpu_sched_queue(struct rknpu_file *file, struct rknpu_job *job)
 		rknpu_sched_ready(job);
 	else if (READ_ONCE(job->ended))
 		rknpu_deps_disarm(job); /* the device went while they were armed */
+	rknpu_job_put(job);
 	return 0;
+}
+
+static noinline int sleep_until_ended(struct rknpu_job *job)
+{
+	init_completion(&job->done);
+	scoped_guard(rknpu_jobs, job->rknpu) {
+		if (job->ended)
+			return 0;
+		job->awaited = true;
+	}
+	return wait_for_completion_state(&job->done, TASK_KILLABLE | TASK_FREEZABLE);
+}
+
+/**
+ * rknpu_sched_wait() - wait for the end of a job; the system may go to sleep meanwhile
+ * @job: a queued job; nobody else waits for it in this way
+ *
+ * Return: 0 when the result is final, or -ERESTARTSYS when the caller is being killed.
+ */
+int rknpu_sched_wait(struct rknpu_job *job)
+{
+	/* Pairs with the release in rknpu_sched_job_end(). */
+	return smp_load_acquire(&job->ended) ? 0 : sleep_until_ended(job);
 }
 
 /*
@@ -535,8 +572,13 @@ void rknpu_sched_close(struct rknpu_file *file)
 
 	scoped_guard(rknpu_jobs, file->rknpu) {
 		list_for_each_entry_safe(job, tmp, &file->jobs, file_node) {
+			kref_get(&job->ref);
 			list_del_init(&job->file_node);
 			abandon(job, &waited);
+			/* What still runs keeps what the file has kept until now. */
+			if (!job->ended)
+				job->space = rknpu_space_get(file->space);
+			rknpu_job_put_atomic(job);
 		}
 	}
 	disarm_all(&waited);
@@ -567,6 +609,7 @@ int rknpu_sched_init(struct rknpu_device *rknpu)
 	init_llist_head(&rknpu->reap);
 	init_llist_head(&rknpu->signal);
 	INIT_LIST_HEAD(&rknpu->waiting);
+	INIT_LIST_HEAD(&rknpu->dead_mappings);
 	INIT_WORK(&rknpu->switch_work, rknpu_switch_work);
 	INIT_WORK(&rknpu->recover_work, rknpu_recover_work);
 	INIT_WORK(&rknpu->reap_work, rknpu_job_reap);

@@ -3,6 +3,8 @@
 #define _RKNPU_SCHED_H_
 
 #include <linux/cleanup.h>
+#include <linux/llist.h>
+#include <linux/spinlock.h>
 #include <linux/types.h>
 
 #include "rknpu_device.h"
@@ -12,7 +14,16 @@ struct rknpu_file;
 struct rknpu_job;
 struct work_struct;
 
-void rknpu_jobs_unlock(struct rknpu_device *rknpu, unsigned long flags);
+void rknpu_sched_signal_ended(struct rknpu_device *rknpu);
+
+/* Releases &rknpu_device.lock, see guard(rknpu_jobs). */
+static inline void rknpu_jobs_unlock(struct rknpu_device *rknpu, unsigned long flags)
+{
+	spin_unlock(&rknpu->lock);
+	if (!llist_empty(&rknpu->signal))
+		rknpu_sched_signal_ended(rknpu);
+	local_irq_restore(flags);
+}
 
 /*
  * guard(rknpu_jobs)(rknpu) holds &rknpu_device.lock and, behind it, signals the fences of jobs that
@@ -27,6 +38,7 @@ void rknpu_sched_fini(struct rknpu_device *rknpu);
 bool rknpu_sched_quiet(struct rknpu_device *rknpu);
 void rknpu_sched_stop(struct rknpu_device *rknpu);
 int rknpu_sched_queue(struct rknpu_file *file, struct rknpu_job *job);
+int rknpu_sched_wait(struct rknpu_job *job);
 void rknpu_sched_ready(struct rknpu_job *job);
 void rknpu_sched_abandon(struct rknpu_job *job);
 void rknpu_sched_close(struct rknpu_file *file);

@@ -7,7 +7,6 @@
  * that fails leaves nothing behind.
  */
 #include <linux/build_bug.h>
-#include <linux/completion.h>
 #include <linux/dma-fence.h>
 #include <linux/string.h>
 #include <linux/time64.h>
@@ -26,26 +25,13 @@
 #include "rknpu_submit.h"
 #include "rknpu_syncobj.h"
 
-/* Where SUBMIT has the ranges of the cores. */
-static void vendor_ranges(const struct rknpu_device *rknpu, const struct rknpu_submit *args,
-			  struct rknpu_subcore_task *range)
-{
-	const u32 all = RKNPU_CORE0_MASK | RKNPU_CORE1_MASK | RKNPU_CORE2_MASK;
-	unsigned int first = args->core_mask == all ? 2 : 0;
-	unsigned int i;
-
-	if (rknpu->soc->num_cores == 1) {
-		range[0].task_start = args->task_start;
-		range[0].task_number = args->task_number;
-		return;
-	}
-	for (i = 0; i < RKNPU_DISPATCH_MAX_CORES; i++)
-		range[i] = args->subcore_task[first + i];
-}
-
+/* SUBMIT has the ranges of three cores behind those of one and of two. */
 static struct rknpu_job *job_from_vendor(struct rknpu_file *file, const struct rknpu_submit *args)
 {
+	const u32 all = RKNPU_CORE0_MASK | RKNPU_CORE1_MASK | RKNPU_CORE2_MASK;
+	struct rknpu_subcore_task whole = { args->task_start, args->task_number };
 	struct rknpu_job_desc desc = {
+		.range = args->subcore_task + (args->core_mask == all ? 2 : 0),
 		.core_mask = args->core_mask,
 		.domain_id = args->iommu_domain_id,
 		.priority = args->priority,
@@ -56,7 +42,8 @@ static struct rknpu_job *job_from_vendor(struct rknpu_file *file, const struct r
 
 	if (!(args->flags & RKNPU_JOB_PC) || !args->task_number)
 		return ERR_PTR(-EINVAL);
-	vendor_ranges(file->rknpu, args, desc.range);
+	if (file->rknpu->soc->num_cores == 1)
+		desc.range = &whole;
 	desc.tasks = rknpu_bo_by_token(file, args->task_obj_addr);
 	if (!desc.tasks)
 		return ERR_PTR(-EINVAL);
@@ -69,7 +56,7 @@ static struct rknpu_job *job_from_vendor(struct rknpu_file *file, const struct r
  */
 static int wait_for_job(struct rknpu_job *job, struct rknpu_submit *args)
 {
-	int ret = wait_for_completion_state(&job->done, TASK_KILLABLE | TASK_FREEZABLE);
+	int ret = rknpu_sched_wait(job);
 
 	if (ret) {
 		rknpu_sched_abandon(job);
@@ -79,7 +66,7 @@ static int wait_for_job(struct rknpu_job *job, struct rknpu_submit *args)
 	return job->error;
 }
 
-/* Queues a job, with its sync file if one is wanted. */
+/* Queues a job like rknpu_sched_queue(), with its sync file if one is wanted. */
 static int queue_job(struct rknpu_file *file, struct rknpu_job *job, struct rknpu_submit *args)
 {
 	struct rknpu_out_fd out;
@@ -112,10 +99,13 @@ static int queue_job(struct rknpu_file *file, struct rknpu_job *job, struct rknp
 int rknpu_submit(struct rknpu_file *file, struct rknpu_submit *args)
 {
 	struct rknpu_job *job = job_from_vendor(file, args);
+	bool wait = !(args->flags & RKNPU_JOB_NONBLOCK);
 	int ret = 0;
 
 	if (IS_ERR(job))
 		return PTR_ERR(job);
+	if (wait)
+		kref_get(&job->ref);
 
 	if (args->flags & RKNPU_JOB_FENCE_IN) {
 		ret = rknpu_dep_add_fd(job, args->fence_fd);
@@ -124,9 +114,12 @@ int rknpu_submit(struct rknpu_file *file, struct rknpu_submit *args)
 	}
 	if (!ret)
 		ret = queue_job(file, job, args);
-	if (!ret && !(args->flags & RKNPU_JOB_NONBLOCK))
+	if (ret)
+		rknpu_job_put(job);
+	else if (wait)
 		ret = wait_for_job(job, args);
-	rknpu_job_put(job);
+	if (wait)
+		rknpu_job_put(job);
 	return ret;
 }
 
@@ -141,6 +134,7 @@ static struct rknpu_job *job_from_async(struct rknpu_file *file,
 					const struct rknpu_submit_async *args)
 {
 	struct rknpu_job_desc desc = {
+		.range = args->range,
 		.core_mask = args->core_mask,
 		.domain_id = args->iommu_domain_id,
 		.priority = args->priority,
@@ -149,12 +143,11 @@ static struct rknpu_job *job_from_async(struct rknpu_file *file,
 		.pingpong = args->flags & RKNPU_SUBMIT_ASYNC_PINGPONG,
 	};
 
-	static_assert(sizeof(desc.range) == sizeof(args->range));
+	static_assert(ARRAY_SIZE(args->range) == RKNPU_DISPATCH_MAX_CORES);
 
 	if (args->flags & ~RKNPU_SUBMIT_ASYNC_PINGPONG || args->pad || !args->timeout_ms ||
 	    args->timeout_ms > RKNPU_MAX_TIMEOUT_MS)
 		return ERR_PTR(-EINVAL);
-	memcpy(desc.range, args->range, sizeof(desc.range));
 	desc.tasks = bo_by_handle(file, args->task_handle);
 	if (IS_ERR(desc.tasks))
 		return ERR_CAST(desc.tasks);
@@ -191,8 +184,11 @@ static int queue_and_publish(struct rknpu_file *file, struct rknpu_job *job,
 	if (ret)
 		return ret;
 	cookie = dma_fence_begin_signalling();
+	kref_get(&job->ref);
 	ret = rknpu_sched_queue(file, job);
-	if (!ret) {
+	if (ret) {
+		rknpu_job_put(job);
+	} else {
 		rknpu_implicit_publish(implicit, job->fence);
 		rknpu_signals_publish(signals, job->fence);
 	}
