@@ -447,7 +447,7 @@ TEST_F(prime, exporter_gives_up_first)
 	close(c_buf);
 }
 
-TEST_F_TIMEOUT(prime, imports_are_given_back, 120)
+TEST_F_TIMEOUT(prime, imports_are_given_back, 400)
 {
 	unsigned int i;
 	long before;
