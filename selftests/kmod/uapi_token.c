@@ -136,7 +136,7 @@ TEST_F(token, neighbours)
 	npu_bo_destroy(&bo);
 }
 
-TEST_F_TIMEOUT(token, random_numbers, 120)
+TEST_F_TIMEOUT(token, random_numbers, 400)
 {
 	__u64 x = 0x9e3779b97f4a7c15;
 	unsigned int i, accepted = 0;
