@@ -14,6 +14,7 @@
 #include <bit>
 #include <cerrno>
 #include <cstring>
+#include <iterator>
 #include <utility>
 #include <vector>
 
@@ -211,6 +212,44 @@ Result<void> Job::keep(const Buffer& buffer) noexcept {
     return detail::guarded([&]() -> Result<void> {
         state_->kept.push_back(buffer.state());
         return {};
+    });
+}
+
+Result<std::vector<regcmd::Finding>> Job::validate() const noexcept {
+    return detail::guarded([&]() -> Result<std::vector<regcmd::Finding>> {
+        const auto soc = soc_from_name(state_->commands.state()->device().info().soc);
+        if (!soc)
+            return soc.error();
+        auto command_access = state_->commands.access(Access::Read);
+        if (!command_access)
+            return std::move(command_access).error();
+        auto task_access = state_->tasks.access(Access::Read);
+        if (!task_access)
+            return std::move(task_access).error();
+        const regcmd::CommandMemory commands{state_->commands.dma_address(), command_access->bytes()};
+        std::vector<regcmd::AddressRange> buffers;
+        for (const auto& kept : state_->kept)
+            buffers.push_back({kept->dma_address(), kept->size()});
+
+        std::vector<regcmd::Finding> findings;
+        for (const rknpu_subcore_task& range : state_->ranges) {
+            std::vector<regcmd::TaskEntry> tasks;
+            for (std::uint32_t i = 0; i < range.task_number; ++i) {
+                rknpu_task task;
+                const std::size_t at = (std::size_t{range.task_start} + i) * sizeof(task);
+                std::memcpy(&task, task_access->bytes().data() + at, sizeof(task));
+                tasks.push_back({task.int_mask, task.regcfg_amount, task.regcmd_addr});
+            }
+            auto found = regcmd::validate({*soc, tasks, {&commands, 1}, buffers});
+            if (!found)
+                return found;
+            std::ranges::move(*found, std::back_inserter(findings));
+        }
+        if (auto r = command_access->end(); !r)
+            return std::move(r).error();
+        if (auto r = task_access->end(); !r)
+            return std::move(r).error();
+        return findings;
     });
 }
 

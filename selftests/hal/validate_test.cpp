@@ -5,11 +5,14 @@
 #include "backend/calls.hpp"
 #include "buffer_state.hpp"
 #include "chain.hpp"
+#include "ops/convolution_plan.hpp"
+#include "ops/matmul_plan.hpp"
 #include "regcmd/commands.hpp"
 #include "support/row_job.hpp"
 #include "support/test_device.hpp"
 #include "support/vector_file.hpp"
 
+#include <rknpu/job.hpp>
 #include <rknpu/regcmd.hpp>
 #include <rknpu/validate.hpp>
 
@@ -315,6 +318,74 @@ void the_vendors_jobs_have_no_findings(void**) {
     }
 }
 
+void a_job_validates_itself(void**) {
+    const RowMemory memory(device());
+    const rknpu::CommandList lists[] = {memory.list(), memory.list()};
+    rknpu::Job job = must(rknpu::Job::create(device(), lists));
+    assert_int_equal(must(job.validate()).size(), 6); // it has not been told its buffers: three in each task
+    for (const Buffer* b : {&memory.a, &memory.b})
+        must(job.keep(*b));
+    const auto findings = must(job.validate());
+    assert_int_equal(findings.size(), 2);
+    assert_true(findings[1].problem == Problem::AddressOutside && findings[1].task == 1);
+    must(job.keep(memory.c));
+    assert_int_equal(must(job.validate()).size(), 0);
+    must(job.run());
+}
+
+// The lists of an operator, in memory of just the size that it asks for, with gaps between.
+void check_operator(const std::vector<rknpu::detail::MacTask>& tasks, std::vector<AddressRange> buffers) {
+    constexpr std::uint32_t kLists = 0xf0000000;
+    std::vector<rknpu::CommandList> lists;
+    for (const auto& task : tasks)
+        lists.push_back(rknpu::detail::command_list(task));
+    const rknpu::detail::Chain chain(lists);
+    std::vector<std::byte> bytes(chain.bytes());
+    chain.encode(lists, kLists, bytes);
+    std::vector<TaskEntry> entries;
+    for (std::size_t i = 0; i < lists.size(); ++i)
+        entries.push_back({lists[i].interrupts(), chain.links()[i].amount, kLists + chain.links()[i].offset});
+    const CommandMemory memory{kLists, bytes};
+    const auto findings = must(validate({Soc::Rk3588, entries, {&memory, 1}, buffers}));
+    print(findings);
+    assert_int_equal(findings.size(), 0);
+}
+
+constexpr std::uint32_t kIn = 0x10000000, kOut = 0x20000000, kWeights = 0x30000000, kBias = 0x40000000;
+
+void the_operators_jobs_have_no_findings(void**) {
+    using namespace rknpu::detail;
+    Random random("the_operators_jobs_have_no_findings");
+    const auto up_to = [&random](int most) { return static_cast<std::uint32_t>(random.between(1, most)); };
+    for (int round = 0; round < 30; ++round) {
+        const auto type = random.between(0, 1) ? rknpu::MatmulType::Int8ToInt32 : rknpu::MatmulType::HalfToFloat;
+        const MatmulPlan plan = plan_matmul({type, up_to(70), up_to(700), up_to(300)});
+        const std::uint64_t element = type == rknpu::MatmulType::Int8ToInt32 ? 1 : 2;
+        check_operator(matmul_tasks(plan, kIn, kWeights, kOut), {{kIn, std::uint64_t{plan.m} * plan.a_pitch},
+                                                                 {kWeights, std::uint64_t{plan.k} * plan.n * element},
+                                                                 {kOut, result_bytes(plan) * plan.segments.size()}});
+    }
+    int planned = 0;
+    for (int round = 0; round < 60; ++round) {
+        rknpu::ConvolutionShape shape;
+        shape.in_channels = up_to(90);
+        shape.in_height = up_to(60);
+        shape.in_width = up_to(60);
+        shape.out_channels = up_to(90);
+        shape.kernel_height = up_to(3);
+        shape.kernel_width = up_to(3);
+        const auto plan = plan_convolution(shape);
+        if (!plan)
+            continue; // a kernel larger than the map
+        ++planned;
+        check_operator(convolution_tasks(*plan, {kIn, kOut, kWeights, kBias}), {{kIn, input_bytes(*plan)},
+                                                                                {kOut, output_bytes(*plan)},
+                                                                                {kWeights, weight_bytes(*plan)},
+                                                                                {kBias, bias_bytes(*plan)}});
+    }
+    assert_true(planned > 40);
+}
+
 // Bits and lengths anyhow: never a crash, and what has no fatal finding does not hang. Sanitizers watch this.
 void damaged_jobs_are_told_before_they_hang(void**) {
     Random random("damaged_jobs_are_told_before_they_hang");
@@ -373,6 +444,8 @@ const CMUnitTest kTests[] = {
     cmocka_unit_test(registers_last_for_the_task_after_next),
     cmocka_unit_test(a_second_start_takes_its_list_from_the_array),
     cmocka_unit_test(the_vendors_jobs_have_no_findings),
+    cmocka_unit_test(a_job_validates_itself),
+    cmocka_unit_test(the_operators_jobs_have_no_findings),
     cmocka_unit_test(damaged_jobs_are_told_before_they_hang),
     cmocka_unit_test(random_commands_are_harmless),
 };

@@ -5,11 +5,13 @@
 #include <rknpu/command_list.hpp>
 #include <rknpu/device.hpp>
 #include <rknpu/result.hpp>
+#include <rknpu/validate.hpp>
 
 #include <chrono>
 #include <cstdint>
 #include <memory>
 #include <span>
+#include <vector>
 
 namespace rknpu {
 
@@ -69,6 +71,14 @@ class [[gnu::visibility("default")]] Job {
 
     /// Keeps the memory of `buffer` for as long as the job lives. Errors: not_enough_memory.
     Result<void> keep(const Buffer& buffer) noexcept;
+
+    /**
+     * Reads the job's commands as the NPU would and tells what would hang or hurt; see regcmd::validate. The buffers
+     * that its lists may use are those given to keep(). Of several chains the findings follow each other.
+     *
+     * Errors: Unsupported (the device's SoC is not known), what Buffer::access gives, not_enough_memory.
+     */
+    Result<std::vector<regcmd::Finding>> validate() const noexcept;
 
     /**
      * Runs the job and returns when it has ended.
