@@ -38,6 +38,10 @@ std::string convolution_int16(compute::Random& random);
 std::string convolution_int4(compute::Random& random);
 std::string convolution_fp16(compute::Random& random);
 std::string convolution_bf16(compute::Random& random);
+std::string convolution_tf32(compute::Random& random);
+std::string convolution_transposed(compute::Random& random);
+std::string depthwise_other_formats(compute::Random& random);
+std::string input_converter(compute::Random& random);
 std::string compressed_weights(compute::Random& random);
 std::string image_input(compute::Random& random);
 std::string requantisation(compute::Random& random);
@@ -46,9 +50,22 @@ std::string elementwise_fp16(compute::Random& random);
 std::string elementwise_with_a_constant(compute::Random& random);
 std::string look_up_table_int(compute::Random& random);
 std::string look_up_table_half(compute::Random& random);
+std::string dpu_formats_int(compute::Random& random);
+std::string dpu_formats_float(compute::Random& random);
 std::string pooling(compute::Random& random);
+std::string pooling_formats(compute::Random& random);
 std::string pooling_behind_a_convolution(compute::Random& random);
 std::string pooling_behind_an_addition(compute::Random& random);
+
+// Programs of clients.
+std::string matmul_open_int8(compute::Random& random);
+std::string matmul_open_int16(compute::Random& random);
+std::string matmul_open_fp16(compute::Random& random);
+std::string convolution_tflite(compute::Random& random);
+std::string elementwise_over_fetch(compute::Random& random);
+std::string pooling_open(compute::Random& random);
+std::string matmul_vendor_chain(compute::Random& random);
+std::string network_vendor(compute::Random& random);
 
 // Runs one task on core 0, with the entries `first` in front of its list. Empty when it ended with the events `status`
 // among those of `mask` and without a report.

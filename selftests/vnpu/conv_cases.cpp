@@ -17,7 +17,7 @@ struct Format {
     int group() const { return kernel_group * static_cast<int>(board::default_chip().kernel_group) / 32; }
 };
 constexpr Format kInt8{0, 8, 32, -128, 127}, kInt16{1, 16, 16, -32768, 32767}, kFp16{2, 16, 16, 0, 0},
-    kBf16{3, 16, 16, 0, 0}, kInt4{6, 4, 64, -8, 7};
+    kBf16{3, 16, 16, 0, 0}, kInt4{6, 4, 64, -8, 7}, kTf32{7, 32, 8, 0, 0};
 
 // Elements at `position`, low bits first.
 class Image {
@@ -27,11 +27,10 @@ class Image {
         if (bits_ == 4) {
             const unsigned shift = position % 2 * 4;
             bytes_[position / 2] = static_cast<std::uint8_t>(bytes_[position / 2] | (value & 15) << shift);
-        } else if (bits_ == 8) {
-            bytes_[position] = static_cast<std::uint8_t>(value);
         } else {
-            bytes_[2 * position] = static_cast<std::uint8_t>(value);
-            bytes_[2 * position + 1] = static_cast<std::uint8_t>(value >> 8);
+            const std::size_t size = static_cast<std::size_t>(bits_) / 8;
+            for (std::size_t i = 0; i < size; ++i)
+                bytes_[size * position + i] = static_cast<std::uint8_t>(value >> 8 * i);
         }
     }
     const std::vector<std::uint8_t>& bytes() const { return bytes_; }
@@ -46,6 +45,11 @@ board::Conv random_shape(Random& random, const Format& f, bool depthwise) {
     conv.rows_total = 0;
     if (f.bits == 4)
         conv.c = 32 * static_cast<std::uint32_t>(random.pick(1, 3));
+    // How depthwise weights of more channels are grouped is known for int8 and fp16 only.
+    if (depthwise && f.code != 0 && f.code != 2)
+        conv.c = static_cast<std::uint32_t>(f.bits == 4 ? 32 : 8 * random.pick(1, 4));
+    if (depthwise)
+        conv.kernels = conv.c;
     return conv;
 }
 
@@ -57,6 +61,10 @@ std::map<std::uint16_t, std::uint32_t> program(const board::Conv& conv, const Fo
     r[0x4010] = (r[0x4010] & ~0x1c000007u) | f.code << 26 | f.code;
     if (f.bits == 4)
         r[0x1030] /= 2, r[0x1034] /= 2;
+    if (f.bits == 32) {
+        r[0x1030] *= 2, r[0x1034] *= 2;
+        r[0x4010] = 5u << 29 | 5 << 26 | 5; // the DPU gets fp32
+    }
     return r;
 }
 
@@ -216,6 +224,133 @@ std::string convolution_bf16(Random& random) {
     for (std::int64_t sum : sums(conv, all_whole(x), all_whole(w), whole(pad)))
         expected.push_back(std::ldexp(static_cast<float>(sum), -26));
     return compare(compute::describe(conv), load<float>(board, conv), expected);
+}
+
+// One kernel for each channel, in formats for which its order is known for one group of channels only.
+std::string depthwise_other_formats(Random& random) {
+    return integers(random, random.chance(50) ? kInt16 : kInt4, true);
+}
+
+// Transposed convolution: the reference sees the map with zeros between its pixels.
+std::string convolution_transposed(Random& random) {
+    board::Board board;
+    board::Conv conv = random_shape(random, kInt8, random.chance(25));
+    conv.sx = conv.sy = 1;
+    conv.output = Output::Int32;
+    const auto x = random.fill<int>(compute::input_shape(conv).size(), [&] { return random.small(); });
+    const auto w = random.fill<int>(weight_count(conv), [&] { return random.small(); });
+    const int pad = random.small();
+    conv.pad_value = static_cast<std::uint32_t>(pad);
+    store(board, conv, kInt8, x, w);
+    auto r = program(conv, kInt8);
+    const int step_x = random.pick(1, 4), step_y = random.pick(1, 4);
+    r[0x100c] |= 1u << 16;
+    r[0x1014] |= static_cast<std::uint32_t>(step_y - 1) << 11 | static_cast<std::uint32_t>(step_x - 1) << 8;
+    if (const std::string wrong = run_task(board, r, 0xd); !wrong.empty())
+        return compute::describe(conv) + ": " + wrong;
+    const reference::Shape in = compute::input_shape(conv);
+    const reference::Shape grid{in.channels, (in.height - 1) * step_y + 1, (in.width - 1) * step_x + 1};
+    std::vector<int> spread(grid.size(), 0);
+    for (int c = 0; c < in.channels; ++c)
+        for (int y = 0; y < in.height; ++y)
+            for (int xx = 0; xx < in.width; ++xx)
+                spread[static_cast<std::size_t>((c * grid.height + y * step_y) * grid.width + xx * step_x)] =
+                    x[static_cast<std::size_t>((c * in.height + y) * in.width + xx)];
+    const auto expected =
+        reference::convolve(spread, grid, w, static_cast<int>(conv.kernels), compute::window(conv),
+                            static_cast<int>(conv.oh), static_cast<int>(conv.ow), pad, conv.depthwise);
+    const auto got = load<std::int32_t>(board, conv);
+    return compare(compute::describe(conv), std::vector<std::int64_t>(got.begin(), got.end()), expected);
+}
+
+// Stored numbers have 23 bits of mantissa, of which 10 count.
+std::string convolution_tf32(Random& random) {
+    board::Board board;
+    board::Conv conv = random_shape(random, {7, 16, 8, 0, 0}, false);
+    conv.c = static_cast<std::uint32_t>(4 * random.pick(1, 12));
+    conv.kernels = static_cast<std::uint32_t>(random.pick(1, 20));
+    conv.output = Output::Fp32;
+    const auto bits = [&] {
+        return static_cast<int>(static_cast<std::uint32_t>(random.pick(0, 1)) << 31 |
+                                static_cast<std::uint32_t>(random.pick(124, 129)) << 23 |
+                                static_cast<std::uint32_t>(random.chance(30) ? random.pick(0, 2047) << 12 // ties
+                                                                             : random.pick(0, 0x7fffff)));
+    };
+    // In units of 2^-13: 11 significant digits.
+    const auto whole = [](int b) {
+        const auto u = static_cast<std::uint32_t>(b);
+        const int exponent = static_cast<int>(u >> 23 & 255) - 127;
+        const double magnitude = 1 + (u & 0x7fffff) / 8388608.0, rounded = std::nearbyint(magnitude * 1024) / 1024;
+        return static_cast<int>(std::ldexp(u >> 31 ? -rounded : rounded, exponent + 13));
+    };
+    const auto x = random.fill<int>(compute::input_shape(conv).size(), bits);
+    const auto w = random.fill<int>(weight_count(conv), bits);
+    const int pad = bits();
+    conv.pad_value = static_cast<std::uint32_t>(pad);
+    store(board, conv, kTf32, x, w);
+    if (const std::string wrong = run_task(board, program(conv, kTf32), 0xd); !wrong.empty())
+        return compute::describe(conv) + ": " + wrong;
+    const auto all_whole = [&](std::vector<int> v) {
+        for (int& b : v)
+            b = whole(b);
+        return v;
+    };
+    std::vector<float> expected;
+    for (std::int64_t sum : sums(conv, all_whole(x), all_whole(w), whole(pad)))
+        expected.push_back(std::ldexp(static_cast<float>(sum), -26));
+    return compare(compute::describe(conv), load<float>(board, conv), expected);
+}
+
+// The input converter on planes of int4, int8 and int16: four lanes, on for some channels of an atom only.
+std::string input_converter(Random& random) {
+    board::Board board;
+    const Format& f = random.chance(40) ? kInt8 : random.chance(50) ? kInt16 : kInt4;
+    board::Conv conv = random_shape(random, f, false);
+    conv.output = Output::Int32;
+    const auto value = [&] {
+        return random.chance(20) ? f.low : random.chance(20) ? f.high : random.pick(f.low, f.high);
+    };
+    const auto x = random.fill<int>(compute::input_shape(conv).size(), value);
+    const auto w = random.fill<int>(weight_count(conv), value);
+    conv.pad_value = static_cast<std::uint32_t>(value());
+    store(board, conv, f, x, w);
+    auto r = program(conv, f);
+    const bool is_signed = random.chance(50), up = random.chance(50), add_first = random.chance(50);
+    int scale[4], offset[4], shift[4];
+    r[0x104c] = std::uint32_t{is_signed} << 3 | std::uint32_t{up} << 2 | std::uint32_t{add_first} << 1;
+    for (int lane = 0; lane < 4; ++lane) {
+        scale[lane] = random.chance(20) ? 1 : random.pick(-32768, 32767);
+        offset[lane] = random.pick(-300, 300);
+        shift[lane] = random.pick(0, 20);
+        r[0x104c] |= static_cast<std::uint32_t>(shift[lane]) << (4 + 6 * lane);
+        r[static_cast<std::uint16_t>(0x1050 + 4 * lane)] =
+            static_cast<std::uint32_t>(scale[lane]) << 16 | (static_cast<std::uint32_t>(offset[lane]) & 0xffff);
+    }
+    const auto enabled = static_cast<std::uint32_t>(random.chance(40) ? -1 : random.pick(INT32_MIN, INT32_MAX));
+    r[0x1180] = enabled;
+    if (const std::string wrong = run_task(board, r, 0xd); !wrong.empty())
+        return compute::describe(conv) + ": " + wrong;
+    std::vector<int> converted;
+    const std::size_t plane = std::size_t{conv.h} * conv.w;
+    for (std::size_t i = 0; i < x.size(); ++i) {
+        const int channel = static_cast<int>(i / plane), lane = channel % 4;
+        if (!(enabled >> channel % f.c2() & 1)) {
+            converted.push_back(x[i]);
+            continue;
+        }
+        const reference::Wide stored = is_signed || x[i] >= 0 ? x[i] : x[i] + (1 << f.bits);
+        const auto amount = static_cast<unsigned>(shift[lane]);
+        const reference::Wide v = add_first
+                                      ? reference::divide_rounded((stored + offset[lane]) * scale[lane], amount, up)
+                                      : reference::divide_rounded(stored * scale[lane], amount, up) + offset[lane];
+        converted.push_back(static_cast<int>(reference::clamp(v, f.low, f.high)));
+    }
+    std::vector<std::int64_t> expected;
+    const int pad = static_cast<int>(conv.pad_value);
+    for (std::int64_t sum : sums(conv, converted, w, pad))
+        expected.push_back(static_cast<std::int64_t>(reference::clamp(sum, INT32_MIN, INT32_MAX)));
+    const auto got = load<std::int32_t>(board, conv);
+    return compare(compute::describe(conv), std::vector<std::int64_t>(got.begin(), got.end()), expected);
 }
 
 std::string elementwise_with_a_constant(Random& random) {

@@ -131,19 +131,49 @@ TEST_P(Kernels, gemm_float_in_one_order) {
         }
 }
 
+// Rows of a in any order.
+template <class T>
+std::vector<const T*> rows_of(const std::vector<T>& a, std::size_t rows, std::size_t len) {
+    std::vector<const T*> all;
+    for (std::size_t r = 0; r < rows; ++r)
+        all.push_back(a.data() + r * len);
+    return all;
+}
+
 TEST_P(Kernels, depthwise) {
     const std::size_t taps = 9, channels = 77;
-    const auto a = random<std::int16_t>(taps * channels), b = random<std::int16_t>(taps * channels);
-    const std::vector<double> fa(a.begin(), a.end());
-    const std::vector<float> fb(b.begin(), b.end());
+    auto a = random<std::int16_t>(taps * channels), b = random<std::int16_t>(taps * channels);
+    for (std::size_t i = 0; i < taps * channels; ++i) // numbers of 8 bits
+        a[i] = i % 5 ? static_cast<std::int8_t>(a[i]) : -128, b[i] = i % 3 ? static_cast<std::int8_t>(b[i]) : -128;
+    const std::vector<float> fa(a.begin(), a.end()), fb(b.begin(), b.end());
     std::vector<std::int64_t> c(channels, 7), expect(channels);
     for (std::size_t i = 0; i < taps * channels; ++i)
         expect[i % channels] += a[i] * b[i];
-    GetParam()->depthwise_int(a.data(), b.data(), c.data(), taps, channels);
+    GetParam()->depthwise_int(rows_of(a, taps, channels).data(), b.data(), c.data(), taps, channels);
     EXPECT_EQ(c, expect);
     std::vector<double> fc(channels, 7);
-    GetParam()->depthwise_float(fa.data(), fb.data(), fc.data(), taps, channels);
+    GetParam()->depthwise_float(rows_of(fa, taps, channels).data(), fb.data(), fc.data(), taps, channels);
     EXPECT_EQ(fc, std::vector<double>(expect.begin(), expect.end()));
+}
+
+TEST_P(Kernels, depthwise_of_16_bits) {
+    const std::size_t taps = 9, channels = 77;
+    const std::vector<std::int16_t> a(taps * channels, -32768), b = a;
+    std::vector<std::int64_t> c(channels, 7);
+    GetParam()->depthwise_int16(rows_of(a, taps, channels).data(), b.data(), c.data(), taps, channels);
+    EXPECT_EQ(c, std::vector<std::int64_t>(channels, std::int64_t{9} << 30));
+}
+
+TEST_P(Kernels, widened_rows) {
+    for (std::size_t len : {1u, 16u, 31u, 32u, 33u, 64u}) {
+        const std::size_t rows = 5, pitch = len + 7;
+        const auto from = random<std::int8_t>(rows * len);
+        std::vector<std::int16_t> to(rows * pitch, 99), expect = to;
+        for (std::size_t i = 0; i < from.size(); ++i)
+            expect[i / len * pitch + i % len] = from[i];
+        GetParam()->widen_rows(from.data(), to.data(), rows, len, pitch);
+        EXPECT_EQ(to, expect);
+    }
 }
 
 TEST_P(Kernels, scale) {

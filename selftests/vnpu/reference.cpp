@@ -85,6 +85,22 @@ std::uint16_t nearest_half(double value) {
     return static_cast<std::uint16_t>(sign | ((unit + 24) * 1024 + steps));
 }
 
+std::uint16_t nearest_bf16(double value) {
+    if (std::isnan(value))
+        return 0x7fc0;
+    const int sign = std::signbit(value) ? 0x8000 : 0;
+    const double magnitude = std::fabs(value);
+    if (magnitude >= std::ldexp(511, 119)) // half a step above the largest number
+        return static_cast<std::uint16_t>(sign | 0x7f80);
+    if (magnitude == 0)
+        return static_cast<std::uint16_t>(sign);
+    int exponent = 0;
+    std::frexp(magnitude, &exponent);
+    const int unit = std::max(exponent - 8, -133);
+    const auto steps = static_cast<int>(std::nearbyint(std::ldexp(magnitude, -unit)));
+    return static_cast<std::uint16_t>(sign | ((unit + 133) * 128 + steps));
+}
+
 std::vector<std::int64_t> convolve(const std::vector<int>& x, Shape in, const std::vector<int>& w, int kernels,
                                    Window window, int out_h, int out_w, int pad, bool depthwise) {
     const auto product = [](int a, int b) { return std::int64_t{a} * b; };

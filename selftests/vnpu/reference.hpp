@@ -28,6 +28,7 @@ Wide clamp(Wide value, Wide low, Wide high);
 // fp16 <-> numbers; fp16 values are exact in double.
 double half_value(std::uint16_t half);
 std::uint16_t nearest_half(double value); // ties to even, too large: infinity
+std::uint16_t nearest_bf16(double value); // alike
 
 // Sums over windows of x[channel][y][x] and w[kernel][channel][ky][kx]; outside the map x is `pad`. Depthwise: one
 // kernel for each channel, w[channel][ky][kx].

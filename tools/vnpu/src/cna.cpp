@@ -22,18 +22,18 @@ void decode_mode(const RegView& cna, const RegView& core, ConvPlan& plan, Checks
 
     const std::uint32_t proc = cna[r::CONV_CON1::PROC_PRECISION];
     plan.precision = static_cast<Precision>(proc);
-    checks.require(is_processing(plan.precision), r::CONV_CON1::PROC_PRECISION, proc,
-                   "only int8 (0), int16 (1), fp16 (2), bf16 (3) and int4 (6) are modelled");
-    checks.require(!plan.depthwise || plan.precision == Precision::Int8 || plan.precision == Precision::Fp16,
-                   r::CONV_CON1::PROC_PRECISION, proc, "depthwise is modelled for int8 (0) and fp16 (2) only");
+    checks.require(is_processing(plan.precision) || plan.precision == Precision::Tf32, r::CONV_CON1::PROC_PRECISION,
+                   proc, "reserved");
+    if (plan.precision == Precision::Tf32)
+        checks.note("tf32: the layouts, DPU's code for it (fp32) and the rounding of what is stored are guesses");
     checks.require(cna[r::CONV_CON1::IN_PRECISION] == proc, r::CONV_CON1::IN_PRECISION, cna[r::CONV_CON1::IN_PRECISION],
                    "differs from PROC_PRECISION");
     checks.require(core[k::MISC_CFG::PROC_PRECISION] == proc, k::MISC_CFG::PROC_PRECISION,
                    core[k::MISC_CFG::PROC_PRECISION], "differs from that of CNA");
 
-    for (const reg::Field* f : {&r::CONV_CON1::DECONV, &r::CONV_CON2::UNDOCUMENTED_31_24, &r::CONV_CON2::KERNEL_GROUP,
-                                &r::CONV_CON2::CSC_WO_EN, &r::CONV_CON2::CSC_DO_EN, &r::CONV_CON2::CMD_FIFO_SRST,
-                                &r::CONV_CON3::NN_MODE, &r::FC_CON0::FC_SKIP_EN, &r::REG_118C::VALUE})
+    for (const reg::Field* f :
+         {&r::CONV_CON2::UNDOCUMENTED_31_24, &r::CONV_CON2::CSC_WO_EN, &r::CONV_CON2::CSC_DO_EN,
+          &r::CONV_CON2::CMD_FIFO_SRST, &r::CONV_CON3::NN_MODE, &r::FC_CON0::FC_SKIP_EN, &r::REG_118C::VALUE})
         checks.require(cna[*f] == 0, *f, cna[*f], "not modelled");
     checks.require(cna[r::DATA_SIZE3::SURF_MODE] < 2, r::DATA_SIZE3::SURF_MODE, cna[r::DATA_SIZE3::SURF_MODE],
                    "series of surfaces are not modelled");
@@ -54,7 +54,14 @@ void decode_input(const RegView& cna, std::uint32_t dma_base, ConvPlan& plan, Ch
                    cna[r::DATA_SIZE1::DATAIN_CHANNEL], "differs from DMA_CHANNEL");
     checks.require(plan.channels > 0 && plan.channels % plan.atom_channels() == 0, r::FC_DATA_SIZE1::DMA_CHANNEL,
                    plan.channels, "not a multiple of an atom's channels");
-    if (std::uint64_t{plan.width} * plan.height * plan.channels > limits::kMapElements)
+    const bool transposed = cna[r::CONV_CON1::DECONV] != 0;
+    plan.insert_x = cna[r::CONV_CON3::DECONV_X_STRIDE];
+    plan.insert_y = cna[r::CONV_CON3::DECONV_Y_STRIDE];
+    checks.require(transposed || plan.insert_x == 0, r::CONV_CON3::DECONV_X_STRIDE, plan.insert_x,
+                   "goes with DECONV only");
+    checks.require(transposed || plan.insert_y == 0, r::CONV_CON3::DECONV_Y_STRIDE, plan.insert_y,
+                   "goes with DECONV only");
+    if (std::uint64_t{plan.grid_w()} * plan.grid_h() * plan.channels > limits::kMapElements)
         checks.refuse("the input map is larger than this model's limit");
 
     plan.feature_addr = cna.raw(r::FEATURE_DATA_ADDR::offset) + dma_base;
@@ -77,8 +84,8 @@ void decode_converter(const RegView& cna, ConvPlan& plan, Checks& checks) {
     plan.cvt_on = cna[r::CVT_CON0::CVT_BYPASS] == 0;
     if (!plan.cvt_on)
         return;
-    checks.require(plan.precision == Precision::Int8, r::CVT_CON0::CVT_BYPASS, 0,
-                   "the input converter is modelled for int8 only");
+    checks.require(!is_float(plan.precision), r::CVT_CON0::CVT_BYPASS, 0,
+                   "what the input converter does to floating-point numbers is not known");
     plan.cvt_signed = cna[r::CVT_CON0::DATA_SIGN] != 0;
     plan.cvt_add_first = cna[r::CVT_CON0::CVT_TYPE] != 0;
     plan.cvt_ties = cna[r::CVT_CON0::ROUND_TYPE] ? Ties::Up : Ties::Even;
@@ -86,10 +93,14 @@ void decode_converter(const RegView& cna, ConvPlan& plan, Checks& checks) {
                  {cna.s(r::CVT_CON2::CVT_SCALE1), cna.s(r::CVT_CON2::CVT_OFFSET1), cna[r::CVT_CON0::CVT_TRUNCATE_1]},
                  {cna.s(r::CVT_CON3::CVT_SCALE2), cna.s(r::CVT_CON3::CVT_OFFSET2), cna[r::CVT_CON0::CVT_TRUNCATE_2]},
                  {cna.s(r::CVT_CON4::CVT_SCALE3), cna.s(r::CVT_CON4::CVT_OFFSET3), cna[r::CVT_CON0::CVT_TRUNCATE_3]}}};
-    const std::uint32_t used = (1u << (plan.pixel_channels ? plan.pixel_channels : plan.atom)) - 1;
-    const std::uint32_t enabled = cna[r::CVT_CON5::PER_CHANNEL_CVT_EN];
-    checks.require((enabled & used) == used, r::CVT_CON5::PER_CHANNEL_CVT_EN, enabled,
-                   "a converter that leaves out some of the lanes is not modelled");
+    plan.cvt_lanes = cna[r::CVT_CON5::PER_CHANNEL_CVT_EN];
+    if (!plan.pixel_channels)
+        return;
+    // Whose bits these are in packed pixels is not known.
+    const std::uint32_t used = (1u << plan.pixel_channels) - 1;
+    checks.require((plan.cvt_lanes & used) == used, r::CVT_CON5::PER_CHANNEL_CVT_EN, plan.cvt_lanes,
+                   "a converter that leaves out some of the pixels' lanes is not modelled");
+    plan.cvt_lanes = used;
 }
 
 void decode_compression(const RegView& cna, bool plain_only, ConvPlan& plan, Checks& checks) {
@@ -126,6 +137,15 @@ void decode_kernel(const TaskRegisters& registers, ConvPlan& plan, Checks& check
     checks.require(plan.kernels > 0, r::WEIGHT_SIZE2::WEIGHT_KERNELS, 0, "no kernel");
     checks.require(!plan.depthwise || plan.kernels == 1, r::WEIGHT_SIZE2::WEIGHT_KERNELS, plan.kernels,
                    "must be 1 for depthwise");
+    // Every rule for the order of depthwise weights gives the same one when there is a single group of channels.
+    checks.require(
+        !plan.depthwise || plan.precision == Precision::Int8 || plan.precision == Precision::Fp16 ||
+            plan.channels <= 32,
+        r::CONV_CON1::PROC_PRECISION, cna[r::CONV_CON1::PROC_PRECISION],
+        "how depthwise weights of more than 32 channels are grouped is known for int8 (0) and fp16 (2) only");
+    const std::uint32_t groups = cna[r::CONV_CON2::KERNEL_GROUP];
+    checks.require(groups == 0 || groups + 1 == (plan.kernels + plan.kernel_group() - 1) / plan.kernel_group(),
+                   r::CONV_CON2::KERNEL_GROUP, groups, "is neither 0 nor the number of kernel groups minus 1");
     checks.require(cna[r::WEIGHT_SIZE1::WEIGHT_BYTES_PER_KERNEL] == stored_bytes(plan.precision, plan.window()),
                    r::WEIGHT_SIZE1::WEIGHT_BYTES_PER_KERNEL, cna[r::WEIGHT_SIZE1::WEIGHT_BYTES_PER_KERNEL],
                    "is not width * height * channels of a kernel");
@@ -138,6 +158,11 @@ void decode_kernel(const TaskRegisters& registers, ConvPlan& plan, Checks& check
     plan.stride_y = cna[r::CONV_CON3::CONV_Y_STRIDE];
     checks.require(plan.stride_x > 0, r::CONV_CON3::CONV_X_STRIDE, 0, "a stride of 0");
     checks.require(plan.stride_y > 0, r::CONV_CON3::CONV_Y_STRIDE, 0, "a stride of 0");
+    const bool transposed = cna[r::CONV_CON1::DECONV] != 0;
+    checks.require(!transposed || plan.stride_x == 1, r::CONV_CON3::CONV_X_STRIDE, plan.stride_x,
+                   "transposed convolution has a stride of 1");
+    checks.require(!transposed || plan.stride_y == 1, r::CONV_CON3::CONV_Y_STRIDE, plan.stride_y,
+                   "transposed convolution has a stride of 1");
     plan.dilation_x = cna[r::CONV_CON3::ATROUS_X_DILATION] + 1;
     plan.dilation_y = cna[r::CONV_CON3::ATROUS_Y_DILATION] + 1;
     plan.pad_left = cna[r::PAD_CON0::PAD_LEFT];

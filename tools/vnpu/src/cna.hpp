@@ -33,12 +33,14 @@ struct ConvPlan {
     std::int64_t line_stride = 0;     // atoms, or pixels of packed input
     std::int64_t surface_pitch = 0;   // atoms
     bool cvt_on = false, cvt_signed = true, cvt_add_first = false;
+    std::uint32_t cvt_lanes = 0; // channels of an atom that are converted, one bit each
     Ties cvt_ties = Ties::Even;
     std::array<CvtLane, 4> cvt{};
     std::uint32_t pad_bits = 0; // stored form of the pad value, after the converter
 
     std::uint32_t kernel_w = 0, kernel_h = 0, stride_x = 1, stride_y = 1, dilation_x = 1, dilation_y = 1;
     std::uint32_t pad_left = 0, pad_top = 0;
+    std::uint32_t insert_x = 0, insert_y = 0; // zeros between the pixels of the map, for transposed convolution
 
     std::uint32_t weight_addr = 0, kernels = 0; // kernels: 1 for depthwise
     CompressedWeights compressed;
@@ -48,6 +50,9 @@ struct ConvPlan {
     unsigned truncate = 0;
     Ties truncate_ties = Ties::Even;
 
+    // The map that windows pass over: that of memory with what is inserted.
+    std::uint32_t grid_w() const { return (width - 1) * (insert_x + 1) + 1; }
+    std::uint32_t grid_h() const { return (height - 1) * (insert_y + 1) + 1; }
     std::uint64_t taps() const { return std::uint64_t{kernel_w} * kernel_h; }
     std::uint64_t window() const { return taps() * channels; } // elements that one output reads
     std::uint64_t outputs() const { return std::uint64_t{out_w} * out_h; }
@@ -57,11 +62,12 @@ struct ConvPlan {
     std::uint64_t weight_bytes() const { return stored_bytes(precision, window() * kernels); }
     std::uint64_t weight_fetch_bytes() const { return compressed.on ? compressed.bytes() : weight_bytes(); }
     // Weights are stored in groups of kernels, each in groups of channels, each tap by tap. Depthwise has one kernel,
-    // and fp16 depthwise one group of channels.
+    // and depthwise of other formats than int8 one group of channels.
     unsigned kernels_int8 = 32, channels_fp16 = 32; // of such a group, by SoC
     std::size_t kernel_group() const {
         return precision == Precision::Int8   ? kernels_int8
                : precision == Precision::Int4 ? 2 * std::size_t{kernels_int8}
+               : precision == Precision::Tf32 ? kernels_int8 / 4
                                               : kernels_int8 / 2;
     }
     std::size_t channel_group() const {
@@ -85,6 +91,7 @@ struct FeatureMap {
     T pad{};
 };
 
+// Empty positions of a transposed convolution are in the map as zeros.
 template <class T>
 DmaResult load_features(Dma& dma, const ConvPlan& plan, FeatureMap<T>& map);
 
@@ -97,10 +104,21 @@ struct WeightLayout {
     std::size_t start(std::size_t kernel) const { return kernel / lanes * lanes * pitch + kernel % lanes; }
 };
 
+// Weights as they are in memory, and laid out. Both can be filled again, for kernels of the same size.
+template <class T>
+struct WeightBuffers {
+    std::vector<std::uint8_t> raw;
+    std::vector<T> weights;
+};
+
 // Depthwise has a single kernel.
 template <class T>
-DmaResult load_weights(Dma& dma, const ConvPlan& plan, const WeightLayout& layout, std::vector<T>& weights,
+DmaResult load_weights(Dma& dma, const ConvPlan& plan, const WeightLayout& layout, WeightBuffers<T>& buffers,
                        Checks& checks);
+
+// The map's pixels, or `outside`, under each tap of one output pixel.
+template <class T>
+void find_taps(const ConvPlan& plan, const FeatureMap<T>& map, std::uint64_t pixel, const T* outside, const T** taps);
 
 // Windows of output pixels [first, first + count) as rows of [tap][channel], each `pitch` elements long; what lies
 // behind the window in a row is left alone.

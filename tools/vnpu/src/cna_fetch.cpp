@@ -37,30 +37,49 @@ void widen(Precision precision, const std::uint8_t* from, std::size_t count, flo
     if (precision == Precision::Bf16)
         for (std::size_t i = 0; i < count; ++i)
             to[i] = bf16_to_float(get16(from + 2 * i));
+    else if (precision == Precision::Tf32)
+        for (std::size_t i = 0; i < count; ++i)
+            to[i] =
+                round_to_tf32(std::bit_cast<float>(get16(from + 4 * i) | std::uint32_t{get16(from + 4 * i + 2)} << 16));
     else
         kernels().from_half(from, to, count);
 }
 
-// The input converter as a table for each lane.
+// The input converter: stored elements -> numbers, as a table for each lane where elements have 8 bits or less.
 class Converter {
   public:
-    explicit Converter(const ConvPlan& plan) {
-        if (!plan.cvt_on)
+    explicit Converter(const ConvPlan& plan) : plan_(plan), bits_(element_bits(plan.precision)) {
+        if (!plan.cvt_on || bits_ > 8)
             return;
         for (unsigned lane = 0; lane < 4; ++lane)
-            for (unsigned byte = 0; byte < 256; ++byte)
-                table_[lane][byte] = convert(plan, plan.cvt[lane], byte);
+            for (unsigned stored = 0; stored < 1u << bits_; ++stored)
+                table_[lane][stored] = convert(plan.cvt[lane], stored);
     }
-    std::int16_t operator()(unsigned channel, std::uint8_t stored) const { return table_[channel % 4][stored]; }
+    // `count` elements, the first of channel `first` of an atom's.
+    void operator()(unsigned first, const std::uint8_t* from, std::size_t count, std::int16_t* to) const {
+        widen(plan_.precision, from, count, to);
+        const std::uint32_t enabled = plan_.cvt_lanes;
+        const unsigned atom = plan_.pixel_channels ? 32 : plan_.atom_channels();
+        for (std::size_t i = 0; i < count; ++i) {
+            const auto channel = static_cast<unsigned>((first + i) % atom);
+            if (!(enabled >> channel & 1))
+                continue;
+            const unsigned stored = static_cast<std::uint16_t>(to[i]) & ((1u << bits_) - 1);
+            to[i] = bits_ > 8 ? convert(plan_.cvt[channel % 4], stored) : table_[channel % 4][stored];
+        }
+    }
 
   private:
-    static std::int16_t convert(const ConvPlan& plan, const CvtLane& lane, unsigned byte) {
-        const std::int64_t x = plan.cvt_signed ? static_cast<std::int8_t>(byte) : static_cast<std::int64_t>(byte);
-        const std::int64_t v = plan.cvt_add_first
-                                   ? multiply_shift(x + lane.offset, lane.scale, lane.truncate, plan.cvt_ties)
-                                   : multiply_shift(x, lane.scale, lane.truncate, plan.cvt_ties) + lane.offset;
-        return saturate<std::int8_t>(v);
+    std::int16_t convert(const CvtLane& lane, unsigned stored) const {
+        const std::int64_t half = std::int64_t{1} << (bits_ - 1);
+        const std::int64_t x = plan_.cvt_signed ? (stored ^ half) - half : static_cast<std::int64_t>(stored);
+        const std::int64_t v = plan_.cvt_add_first
+                                   ? multiply_shift(x + lane.offset, lane.scale, lane.truncate, plan_.cvt_ties)
+                                   : multiply_shift(x, lane.scale, lane.truncate, plan_.cvt_ties) + lane.offset;
+        return static_cast<std::int16_t>(std::clamp(v, -half, half - 1));
     }
+    const ConvPlan& plan_;
+    const unsigned bits_;
     std::int16_t table_[4][256];
 };
 
@@ -128,11 +147,14 @@ DmaResult load_planar(Dma& dma, const ConvPlan& plan, FeatureMap<T>& map) {
     for (std::size_t s = 0; s < surfaces; ++s)
         for (std::size_t y = 0; y < h; ++y) {
             const std::uint8_t* from = raw.data() + (s * surface_step + y * row_step) * atom_bytes;
-            if (std::is_same_v<T, std::int16_t> && plan.cvt_on)
-                for (std::size_t i = 0; i < row.size(); ++i)
-                    row[i] = convert(i % 4, from[i]);
-            else
+            if constexpr (std::is_integral_v<T>) {
+                if (plan.cvt_on)
+                    convert(0, from, row.size(), row.data());
+                else
+                    widen(plan.precision, from, row.size(), row.data());
+            } else {
                 widen(plan.precision, from, row.size(), row.data());
+            }
             T* to = map.data.data() + y * w * plan.channels + s * c2;
             constexpr std::size_t kUsual = 32 / sizeof(T); // a copy of known length is inline
             for (std::size_t x = 0; x < w; ++x)
@@ -160,30 +182,50 @@ DmaResult load_pixels(Dma& dma, const ConvPlan& plan, FeatureMap<T>& map) {
     for (std::size_t p = 0; p < w * h; ++p) {
         const std::uint8_t* pixel = raw.data() + p * n * bytes;
         T* to = map.data.data() + p * plan.channels;
-        if (std::is_same_v<T, std::int16_t> && plan.cvt_on)
-            for (unsigned c = 0; c < n; ++c)
-                to[c] = convert(c, pixel[c]);
-        else
+        if constexpr (std::is_integral_v<T>) {
+            if (plan.cvt_on)
+                convert(0, pixel, n, to);
+            else
+                widen(plan.precision, pixel, n, to);
+        } else {
             widen(plan.precision, pixel, n, to);
+        }
     }
     return DmaResult::Ok;
+}
+
+// Puts zeros between the pixels.
+template <class T>
+void insert_zeros(const ConvPlan& plan, FeatureMap<T>& map) {
+    const std::size_t channels = plan.channels;
+    std::vector<T> grid(std::size_t{plan.grid_w()} * plan.grid_h() * channels);
+    for (std::size_t y = 0; y < plan.height; ++y)
+        for (std::size_t x = 0; x < plan.width; ++x)
+            std::copy_n(map.data.data() + (y * plan.width + x) * channels, channels,
+                        grid.data() + (y * (plan.insert_y + 1) * plan.grid_w() + x * (plan.insert_x + 1)) * channels);
+    map.data = std::move(grid);
 }
 
 } // namespace
 
 template <class T>
 DmaResult load_features(Dma& dma, const ConvPlan& plan, FeatureMap<T>& map) {
-    const std::uint8_t pad[2] = {static_cast<std::uint8_t>(plan.pad_bits),
-                                 static_cast<std::uint8_t>(plan.pad_bits >> 8)};
+    std::uint8_t pad[4];
+    for (unsigned i = 0; i < 4; ++i)
+        pad[i] = static_cast<std::uint8_t>(plan.pad_bits >> (8 * i));
     widen(plan.precision, pad, 1, &map.pad);
-    return plan.pixel_channels ? load_pixels(dma, plan, map) : load_planar(dma, plan, map);
+    const DmaResult result = plan.pixel_channels ? load_pixels(dma, plan, map) : load_planar(dma, plan, map);
+    if (result == DmaResult::Ok && (plan.insert_x || plan.insert_y))
+        insert_zeros(plan, map);
+    return result;
 }
 
 template <class T>
-DmaResult load_weights(Dma& dma, const ConvPlan& plan, const WeightLayout& layout, std::vector<T>& weights,
+DmaResult load_weights(Dma& dma, const ConvPlan& plan, const WeightLayout& layout, WeightBuffers<T>& buffers,
                        Checks& checks) {
     const std::size_t channels = plan.channels, taps = plan.taps();
-    std::vector<std::uint8_t> raw(plan.weight_bytes());
+    auto& [raw, weights] = buffers;
+    raw.resize(plan.weight_bytes());
     const DmaResult result = plan.compressed.on ? load_compressed_weights(dma, plan, raw, checks)
                                                 : dma.read(Dma::kWeights, plan.weight_addr, raw.data(), raw.size());
     if (result != DmaResult::Ok)
@@ -197,7 +239,15 @@ DmaResult load_weights(Dma& dma, const ConvPlan& plan, const WeightLayout& layou
         for (std::size_t c0 = 0; c0 < channels; c0 += channel_group) {
             const std::size_t k1 = std::min<std::size_t>(k0 + kernel_group, plan.kernels);
             const std::size_t run = std::min(channel_group, channels - c0);
-            for (std::size_t tap = 0; tap < taps; ++tap)
+            for (std::size_t tap = 0; tap < taps; ++tap) {
+                if constexpr (std::is_integral_v<T>)
+                    if (plan.precision == Precision::Int8 && layout.lanes == 1) {
+                        kernels().widen_rows(reinterpret_cast<const std::int8_t*>(from),
+                                             weights.data() + layout.start(k0) + tap * channels + c0, k1 - k0, run,
+                                             layout.pitch);
+                        from += (k1 - k0) * run;
+                        continue;
+                    }
                 for (std::size_t k = k0; k < k1; ++k) {
                     T* to = weights.data() + layout.start(k) + (tap * channels + c0) * layout.lanes;
                     if (layout.lanes == 1) {
@@ -209,6 +259,7 @@ DmaResult load_weights(Dma& dma, const ConvPlan& plan, const WeightLayout& layou
                     }
                     from += stored_bytes(plan.precision, run);
                 }
+            }
         }
     return DmaResult::Ok;
 }
@@ -226,6 +277,20 @@ double* copy(const float* from, std::size_t count, double* to) {
 
 } // namespace
 
+template <class T>
+void find_taps(const ConvPlan& plan, const FeatureMap<T>& map, std::uint64_t pixel, const T* outside, const T** taps) {
+    const std::int64_t y0 = static_cast<std::int64_t>(pixel / plan.out_w * plan.stride_y) - plan.pad_top;
+    const std::int64_t x0 = static_cast<std::int64_t>(pixel % plan.out_w * plan.stride_x) - plan.pad_left;
+    for (std::uint32_t ky = 0; ky < plan.kernel_h; ++ky) {
+        const std::int64_t y = y0 + std::int64_t{ky} * plan.dilation_y;
+        for (std::uint32_t kx = 0; kx < plan.kernel_w; ++kx) {
+            const std::int64_t x = x0 + std::int64_t{kx} * plan.dilation_x;
+            const bool inside = y >= 0 && y < plan.grid_h() && x >= 0 && x < plan.grid_w();
+            *taps++ = inside ? map.data.data() + (y * plan.grid_w() + x) * plan.channels : outside;
+        }
+    }
+}
+
 template <class T, class Element>
 void gather_windows(const ConvPlan& plan, const FeatureMap<T>& map, std::uint64_t first, std::uint64_t count,
                     std::uint64_t pitch, Element* rows) {
@@ -236,15 +301,15 @@ void gather_windows(const ConvPlan& plan, const FeatureMap<T>& map, std::uint64_
         Element* to = rows;
         for (std::uint32_t ky = 0; ky < plan.kernel_h; ++ky) {
             const std::int64_t y = y0 + std::int64_t{ky} * plan.dilation_y;
-            const bool row_inside = y >= 0 && y < plan.height;
-            const T* row = map.data.data() + (row_inside ? y : 0) * plan.width * channels;
-            if (row_inside && plan.dilation_x == 1 && x0 >= 0 && x0 + plan.kernel_w <= plan.width) {
+            const bool row_inside = y >= 0 && y < plan.grid_h();
+            const T* row = map.data.data() + (row_inside ? y : 0) * plan.grid_w() * channels;
+            if (row_inside && plan.dilation_x == 1 && x0 >= 0 && x0 + plan.kernel_w <= plan.grid_w()) {
                 to = copy(row + static_cast<std::size_t>(x0) * channels, plan.kernel_w * channels, to);
                 continue;
             }
             for (std::uint32_t kx = 0; kx < plan.kernel_w; ++kx) {
                 const std::int64_t x = x0 + std::int64_t{kx} * plan.dilation_x;
-                if (row_inside && x >= 0 && x < plan.width)
+                if (row_inside && x >= 0 && x < plan.grid_w())
                     to = copy(row + static_cast<std::size_t>(x) * channels, channels, to);
                 else
                     to = std::fill_n(to, channels, map.pad);
@@ -255,8 +320,11 @@ void gather_windows(const ConvPlan& plan, const FeatureMap<T>& map, std::uint64_
 
 template DmaResult load_features(Dma&, const ConvPlan&, FeatureMap<std::int16_t>&);
 template DmaResult load_features(Dma&, const ConvPlan&, FeatureMap<float>&);
-template DmaResult load_weights(Dma&, const ConvPlan&, const WeightLayout&, std::vector<std::int16_t>&, Checks&);
-template DmaResult load_weights(Dma&, const ConvPlan&, const WeightLayout&, std::vector<float>&, Checks&);
+template DmaResult load_weights(Dma&, const ConvPlan&, const WeightLayout&, WeightBuffers<std::int16_t>&, Checks&);
+template DmaResult load_weights(Dma&, const ConvPlan&, const WeightLayout&, WeightBuffers<float>&, Checks&);
+template void find_taps(const ConvPlan&, const FeatureMap<std::int16_t>&, std::uint64_t, const std::int16_t*,
+                        const std::int16_t**);
+template void find_taps(const ConvPlan&, const FeatureMap<float>&, std::uint64_t, const float*, const float**);
 template void gather_windows(const ConvPlan&, const FeatureMap<std::int16_t>&, std::uint64_t, std::uint64_t,
                              std::uint64_t, std::int16_t*);
 template void gather_windows(const ConvPlan&, const FeatureMap<float>&, std::uint64_t, std::uint64_t, std::uint64_t,

@@ -28,9 +28,9 @@ WeightLayout MacArray<T>::weight_layout(const ConvPlan& plan) {
 }
 
 template <class T>
-MacArray<T>::MacArray(const ConvPlan& plan, FeatureMap<T> map, std::vector<T> weights, bool feature_sums)
-    : plan_(plan), map_(std::move(map)), feature_sums_on_(feature_sums),
-      channels_(plan.depthwise ? plan.channels : plan.kernels), weights_(std::move(weights)) {
+MacArray<T>::MacArray(const ConvPlan& plan, const FeatureMap<T>& map, std::vector<T> weights, bool feature_sums)
+    : plan_(plan), map_(map), feature_sums_on_(feature_sums), channels_(plan.depthwise ? plan.channels : plan.kernels),
+      weights_(std::move(weights)) {
     const std::size_t window = plan.window();
     kernels_ = channels_ + (feature_sums && !plan.depthwise);
     depth_ = weight_layout(plan).pitch;
@@ -39,6 +39,8 @@ MacArray<T>::MacArray(const ConvPlan& plan, FeatureMap<T> map, std::vector<T> we
     pitch_ = kInt<T> || plan.depthwise ? kernels_ : round_up(kernels_, Kernels::kLanes);
     // Windows of a block should stay in the cache while all kernels pass over them; the inner loops take up to 8.
     block_ = std::clamp<std::size_t>((std::size_t{1} << 18) / (depth_ * sizeof(Window)) / 8 * 8, 8, 64);
+    if (plan.depthwise)
+        outside_.assign(channels_, map.pad);
     if (!feature_sums)
         return;
     if (plan.depthwise) {
@@ -52,7 +54,10 @@ MacArray<T>::MacArray(const ConvPlan& plan, FeatureMap<T> map, std::vector<T> we
 template <class T>
 typename MacArray<T>::Buffers MacArray<T>::buffers() const {
     Buffers b;
-    b.windows.resize(block_ * row_);
+    if (plan_.depthwise)
+        b.taps.resize(plan_.taps());
+    else
+        b.windows.resize(block_ * row_);
     b.sums.resize(block_ * pitch_);
     b.feature_sums.resize(ones_.empty() ? 0 : block_ * channels_);
     return b;
@@ -60,23 +65,23 @@ typename MacArray<T>::Buffers MacArray<T>::buffers() const {
 
 template <class T>
 void MacArray<T>::run(std::uint64_t first, std::size_t count, Buffers& b) const {
-    gather_windows(plan_, map_, first, count, row_, b.windows.data());
     const Kernels& k = kernels();
     if (plan_.depthwise) {
-        const auto kernel = [&k] {
+        const auto kernel = [&] {
             if constexpr (kInt<T>)
-                return k.depthwise_int;
+                return plan_.precision == Precision::Int16 ? k.depthwise_int16 : k.depthwise_int;
             else
                 return k.depthwise_float;
         }();
         for (std::size_t i = 0; i < count; ++i) {
-            const Window* windows = b.windows.data() + i * row_;
-            kernel(windows, weights_.data(), b.sums.data() + i * pitch_, plan_.taps(), channels_);
+            find_taps(plan_, map_, first + i, outside_.data(), b.taps.data());
+            kernel(b.taps.data(), weights_.data(), b.sums.data() + i * pitch_, plan_.taps(), channels_);
             if (feature_sums_on_)
-                kernel(windows, ones_.data(), b.feature_sums.data() + i * channels_, plan_.taps(), channels_);
+                kernel(b.taps.data(), ones_.data(), b.feature_sums.data() + i * channels_, plan_.taps(), channels_);
         }
         return;
     }
+    gather_windows(plan_, map_, first, count, row_, b.windows.data());
     std::fill_n(b.sums.begin(), count * pitch_, Sum{});
     if constexpr (kInt<T>) {
         const auto gemm = plan_.precision == Precision::Int16 ? k.gemm_int16 : k.gemm_int;

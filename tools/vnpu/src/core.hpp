@@ -22,15 +22,19 @@ class MacArray {
 
     // What a run needs and leaves.
     struct Buffers {
-        std::vector<Window> windows;
+        std::vector<Window> windows; // direct convolution
+        std::vector<const T*> taps;  // depthwise
         std::vector<Sum> sums, feature_sums;
     };
 
     // The layout in which the constructor takes the weights.
     static WeightLayout weight_layout(const ConvPlan& plan);
 
-    // feature_sums: also sum the features of each window.
-    MacArray(const ConvPlan& plan, FeatureMap<T> map, std::vector<T> weights, bool feature_sums);
+    // feature_sums: also sum the features of each window. The plan and the map must live as long as the array.
+    MacArray(const ConvPlan& plan, const FeatureMap<T>& map, std::vector<T> weights, bool feature_sums);
+
+    // For the next array.
+    std::vector<T> take_weights() { return std::move(weights_); }
 
     // Output channels that have weights.
     std::size_t channels() const { return channels_; }
@@ -47,7 +51,7 @@ class MacArray {
 
   private:
     const ConvPlan& plan_;
-    FeatureMap<T> map_;
+    const FeatureMap<T>& map_;
     bool feature_sums_on_;
     std::size_t channels_, block_;
     std::size_t kernels_;           // rows of weights, with the kernel of ones that makes the feature sums
@@ -55,6 +59,7 @@ class MacArray {
     std::size_t row_;               // from window to window
     std::size_t pitch_;             // of sums
     std::vector<T> weights_, ones_; // ones_: depthwise feature sums
+    std::vector<T> outside_;        // depthwise: a pixel outside the map
 };
 
 // The accumulator's way out: shift, saturate. Integer formats only.

@@ -194,16 +194,14 @@ Dpu::Dpu(const DpuPlan& plan, const RdmaData& data)
     : plan_(plan), data_(data), out_(plan.surfaces() * plan.pixels() * kAtom) {}
 
 template <class Out, class Convert>
-void Dpu::store(std::uint64_t pixel, Convert&& convert) {
+void Dpu::store(std::uint64_t pixel, std::size_t n, Out pad, Convert&& convert) {
     constexpr std::size_t kPart = 64, c2 = kAtom / sizeof(Out);
-    const std::size_t n = plan_.channels;
     std::uint8_t* to = out_.data() + pixel * kAtom;
     for (std::size_t from = 0; from < n; from += kPart) {
         Out part[kPart];
         const std::size_t count = std::min(kPart, n - from), atoms = (count + c2 - 1) / c2;
         convert(from, part, count);
-        // Channels of the last atom that are not real: the low bits of the pad value.
-        std::fill(part + count, part + atoms * c2, static_cast<Out>(plan_.pad_value));
+        std::fill(part + count, part + atoms * c2, pad);
         for (std::size_t a = 0; a < atoms; ++a, to += plan_.pixels() * kAtom)
             std::memcpy(to, part + a * c2, kAtom);
     }
@@ -226,17 +224,30 @@ void Dpu::process(std::uint64_t pixel, std::int32_t* v) {
         std::transform(v + from, v + from + count, to,
                        [](std::int32_t x) { return static_cast<std::remove_pointer_t<decltype(to)>>(x); });
     };
+    // Channels of the last atom that are not real get the low bits of the pad value.
     switch (plan_.out) {
+    case Precision::Int4: { // even elements in the low half of a byte
+        convert_out(plan_, -8, 7, v, n);
+        const unsigned pad = plan_.pad_value & 0xf;
+        const auto nibble = [v, n, pad](std::size_t c) { return c < n ? static_cast<unsigned>(v[c]) & 0xf : pad; };
+        store<std::uint8_t>(pixel, (n + 1) / 2, static_cast<std::uint8_t>(pad << 4 | pad),
+                            [&](std::size_t from, std::uint8_t* to, std::size_t count) {
+                                for (std::size_t i = 0; i < count; ++i)
+                                    to[i] = static_cast<std::uint8_t>(nibble(2 * (from + i)) |
+                                                                      nibble(2 * (from + i) + 1) << 4);
+                            });
+        break;
+    }
     case Precision::Int8:
         convert_out<std::int8_t>(plan_, v, n);
-        store<std::int8_t>(pixel, narrow);
+        store<std::int8_t>(pixel, n, static_cast<std::int8_t>(plan_.pad_value), narrow);
         break;
     case Precision::Int16:
         convert_out<std::int16_t>(plan_, v, n);
-        store<std::int16_t>(pixel, narrow);
+        store<std::int16_t>(pixel, n, static_cast<std::int16_t>(plan_.pad_value), narrow);
         break;
     default:
-        store<std::int32_t>(pixel, narrow);
+        store<std::int32_t>(pixel, n, plan_.pad_value, narrow);
         break;
     }
 }
@@ -259,15 +270,24 @@ void Dpu::process(std::uint64_t pixel, float* v) {
         for (std::size_t c = 0; c < n; ++c)
             v[c] *= scale;
     }
-    if (plan_.out == Precision::Fp16)
-        store<std::uint16_t>(pixel, [v](std::size_t from, std::uint16_t* to, std::size_t count) {
+    switch (plan_.out) {
+    case Precision::Fp16:
+        store<std::uint16_t>(pixel, n, plan_.pad_value, [v](std::size_t from, std::uint16_t* to, std::size_t count) {
             kernels().to_half(v + from, to, count);
         });
-    else // one NaN for all: which one an operation gives differs from host to host
-        store<std::uint32_t>(pixel, [v](std::size_t from, std::uint32_t* to, std::size_t count) {
+        break;
+    case Precision::Bf16:
+        store<std::uint16_t>(pixel, n, plan_.pad_value, [v](std::size_t from, std::uint16_t* to, std::size_t count) {
+            std::transform(v + from, v + from + count, to, float_to_bf16);
+        });
+        break;
+    default: // one NaN for all: which one an operation gives differs from host to host
+        store<std::uint32_t>(pixel, n, plan_.pad_value, [v](std::size_t from, std::uint32_t* to, std::size_t count) {
             std::transform(v + from, v + from + count, to,
                            [](float x) { return std::isnan(x) ? 0x7fc00000u : std::bit_cast<std::uint32_t>(x); });
         });
+        break;
+    }
 }
 
 void Dpu::write(Dma& dma) const {

@@ -96,9 +96,10 @@ class Dpu {
     void write(Dma& dma) const;
 
   private:
-    // All channels of a pixel, in the type of the output; convert(first, to, count) gives some of them.
+    // The `n` elements of a pixel as they are in memory; convert(first, to, count) gives some of them. `pad` fills what
+    // is left of the last atom.
     template <class Out, class Convert>
-    void store(std::uint64_t pixel, Convert&& convert);
+    void store(std::uint64_t pixel, std::size_t n, Out pad, Convert&& convert);
 
     const DpuPlan& plan_;
     const RdmaData& data_;

@@ -146,14 +146,13 @@ void decode_formats(const RegView& dpu, DpuPlan& plan, Checks& checks) {
     const std::uint32_t proc = dpu[r::DATA_FORMAT::PROC_PRECISION], out = dpu[r::DATA_FORMAT::OUT_PRECISION];
     plan.is_float = is_float(static_cast<Precision>(proc));
     plan.out = static_cast<Precision>(out);
-    checks.require(is_processing(static_cast<Precision>(proc)), r::DATA_FORMAT::PROC_PRECISION, proc,
-                   "only int8 (0), int16 (1), fp16 (2), bf16 (3) and int4 (6) are modelled");
-    checks.require(dpu[r::DATA_FORMAT::IN_PRECISION] == proc, r::DATA_FORMAT::IN_PRECISION,
-                   dpu[r::DATA_FORMAT::IN_PRECISION], "differs from PROC_PRECISION");
-    const bool known =
-        plan.is_float ? plan.out == Precision::Fp32 ||
-                            (plan.out == Precision::Fp16 && proc == static_cast<std::uint32_t>(Precision::Fp16))
-                      : plan.out == Precision::Int8 || plan.out == Precision::Int16 || plan.out == Precision::Int32;
+    checks.require(is_dpu_processing(static_cast<Precision>(proc)), r::DATA_FORMAT::PROC_PRECISION, proc,
+                   "only int8 (0), int16 (1), fp16 (2), bf16 (3), fp32 (5) and int4 (6) are modelled");
+    // Data from memory may have another format of the same kind; DPU_RDMA's decoder compares it with its own.
+    const std::uint32_t in = dpu[r::DATA_FORMAT::IN_PRECISION];
+    checks.require(in == proc || dpu[r::FEATURE_MODE_CFG::FLYING_MODE], r::DATA_FORMAT::IN_PRECISION, in,
+                   "differs from PROC_PRECISION");
+    const bool known = plan.out != Precision::Tf32 && plan.is_float == is_float(plan.out);
     checks.require(known, r::DATA_FORMAT::OUT_PRECISION, out, "not modelled for this PROC_PRECISION");
     if (!known)
         plan.out = Precision::Fp16; // of a defined size
@@ -191,8 +190,10 @@ void decode_output_converter(const RegView& dpu, DpuPlan& plan, Checks& checks) 
         checks.require(plan.cvt_offset == 0, r::OUT_CVT_OFFSET::OUT_CVT_OFFSET,
                        static_cast<std::uint32_t>(plan.cvt_offset), "no offset is known for this output format");
     }
-    checks.require(!to_half || plan.out == Precision::Fp16, r::OUT_CVT_SCALE::FP32TOFP16_EN, to_half,
-                   "the output is not fp16");
+    checks.require(!to_half || plan.out == Precision::Fp16 || plan.out == Precision::Bf16,
+                   r::OUT_CVT_SCALE::FP32TOFP16_EN, to_half, "the output is not fp16");
+    if (plan.out == Precision::Bf16 && to_half)
+        checks.note("bf16 output with FP32TOFP16_EN, taken as bf16");
     checks.require(plan.is_float || plan.minus_exp == 0, r::OUT_CVT_SHIFT::MINUS_EXP, plan.minus_exp,
                    "for floating-point formats only");
     if (plan.out == Precision::Fp16 && !to_half)

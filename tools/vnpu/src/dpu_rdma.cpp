@@ -26,12 +26,17 @@ OperandPlan decode_operands(const RegView& rdma, const reg::Field& use_field, st
     return {addr, (use & kUseAlu) != 0, (use & kUseCpend) != 0, (use & kUseMul) != 0};
 }
 
+void set_format(TensorPlan& tensor, Precision format) {
+    tensor.format = format;
+    tensor.element_bytes = format == Precision::Int4 ? 0 : element_bytes(format);
+}
+
 void decode_main(const RegView& rdma, std::uint32_t dma_base, RdmaPlan& plan) {
     plan.main.on = true;
     plan.main.addr[0] = rdma.raw(r::SRC_BASE_ADDR::offset) + dma_base;
     plan.main.pitch = std::int64_t{plan.width} * plan.height + rdma[r::SURF_NOTCH::SURF_NOTCH_ADDR];
     plan.main.row_pitch = plan.width + rdma[r::SRC_DMA_CFG::LINE_NOTCH_ADDR];
-    plan.main.element_bytes = element_bytes(plan.precision);
+    set_format(plan.main, static_cast<Precision>(rdma[r::FEATURE_MODE_CFG::IN_PRECISION]));
 }
 
 void decode_ew(const RegView& rdma, const RegView& dpu, std::uint32_t dma_base, RdmaPlan& plan, Checks& checks) {
@@ -44,12 +49,15 @@ void decode_ew(const RegView& rdma, const RegView& dpu, std::uint32_t dma_base, 
     checks.require(mode < 2, r::ECFG::ERDMA_DATA_MODE, mode, "only per channel (0) and per pixel (1) are modelled");
     checks.require(dpu[d::EW_CFG::EW_DATA_MODE] == mode, d::EW_CFG::EW_DATA_MODE, dpu[d::EW_CFG::EW_DATA_MODE],
                    "differs from ERDMA_DATA_MODE");
-    checks.require(size > 0, r::ECFG::ERDMA_DATA_SIZE, size, "4-bit operands are not modelled");
     checks.require(dpu[d::EW_CFG::EDATA_SIZE] == size, d::EW_CFG::EDATA_SIZE, dpu[d::EW_CFG::EDATA_SIZE],
                    "differs from ERDMA_DATA_SIZE");
     if (is_float(plan.precision))
         checks.require(size >= 2, r::ECFG::ERDMA_DATA_SIZE, size, "no floating-point format");
-    ew.element_bytes = 1u << (std::max(size, 1u) - 1);
+    constexpr Precision kInts[] = {Precision::Int4, Precision::Int8, Precision::Int16, Precision::Int32};
+    const Precision narrow = plan.precision == Precision::Bf16 ? Precision::Bf16 : Precision::Fp16;
+    checks.require(plan.precision != Precision::Fp32 || size == 3, r::ECFG::ERDMA_DATA_SIZE, size,
+                   "which 16-bit format it is with fp32 is not known");
+    set_format(ew, !is_float(plan.precision) ? kInts[size] : size == 3 ? Precision::Fp32 : narrow);
     ew.per_channel = mode == 0;
     ew.row_pitch = plan.width + rdma[r::DATA_CUBE_HEIGHT::EW_LINE_NOTCH_ADDR];
 
@@ -107,11 +115,43 @@ DmaResult load_operands(Dma& dma, const OperandPlan& plan, std::uint32_t channel
     return DmaResult::Ok;
 }
 
+// Number i of an atom.
+std::uint32_t bits_of(const std::uint8_t* atom, std::size_t i, unsigned bytes) {
+    std::uint32_t bits = 0;
+    for (unsigned b = 0; b < bytes; ++b)
+        bits |= std::uint32_t{atom[i * bytes + b]} << (8 * b);
+    return bits;
+}
+
+std::int32_t int_element(Precision format, const std::uint8_t* atom, std::size_t i) {
+    switch (format) {
+    case Precision::Int4: // even elements in the low half of a byte
+        return ((atom[i / 2] >> i % 2 * 4 & 0xf) ^ 8) - 8;
+    case Precision::Int8:
+        return static_cast<std::int8_t>(atom[i]);
+    case Precision::Int16:
+        return static_cast<std::int16_t>(bits_of(atom, i, 2));
+    default:
+        return static_cast<std::int32_t>(bits_of(atom, i, 4));
+    }
+}
+
+float float_element(Precision format, const std::uint8_t* atom, std::size_t i) {
+    switch (format) {
+    case Precision::Fp16:
+        return half_to_float(static_cast<std::uint16_t>(bits_of(atom, i, 2)));
+    case Precision::Bf16:
+        return bf16_to_float(static_cast<std::uint16_t>(bits_of(atom, i, 2)));
+    default:
+        return std::bit_cast<float>(bits_of(atom, i, 4));
+    }
+}
+
 DmaResult load_tensor(Dma& dma, const RdmaPlan& cube, const TensorPlan& plan, std::uint32_t channels, Tensor& tensor) {
     if (!plan.on)
         return DmaResult::Ok;
     const std::size_t w = plan.per_channel ? 1 : cube.width, h = plan.per_channel ? 1 : cube.height;
-    const std::size_t c2 = kAtom / plan.element_bytes, surfaces = (channels + c2 - 1) / c2;
+    const std::size_t c2 = channels_per_atom(plan.format), surfaces = (channels + c2 - 1) / c2;
     const bool floating = is_float(cube.precision);
     tensor.channels = channels;
     tensor.per_channel = plan.per_channel;
@@ -128,19 +168,12 @@ DmaResult load_tensor(Dma& dma, const RdmaPlan& cube, const TensorPlan& plan, st
             const std::size_t count = std::min<std::size_t>(c2, channels - s * c2);
             for (std::size_t x = 0; x < w; ++x)
                 for (std::size_t c = 0; c < count; ++c) {
-                    std::uint32_t bits = 0;
-                    for (unsigned i = 0; i < plan.element_bytes; ++i)
-                        bits |= std::uint32_t{row[x * kAtom + c * plan.element_bytes + i]} << (8 * i);
                     const std::size_t at = (y * w + x) * channels + s * c2 + c;
+                    const std::uint8_t* atom = row.data() + x * kAtom;
                     if (floating)
-                        tensor.floats[at] = plan.element_bytes == 4 ? std::bit_cast<float>(bits)
-                                            : cube.precision == Precision::Bf16
-                                                ? bf16_to_float(static_cast<std::uint16_t>(bits))
-                                                : half_to_float(static_cast<std::uint16_t>(bits));
+                        tensor.floats[at] = float_element(plan.format, atom, c);
                     else
-                        tensor.ints[at] = plan.element_bytes == 1   ? static_cast<std::int8_t>(bits)
-                                          : plan.element_bytes == 2 ? static_cast<std::int16_t>(bits)
-                                                                    : static_cast<std::int32_t>(bits);
+                        tensor.ints[at] = int_element(plan.format, atom, c);
                 }
         }
     return DmaResult::Ok;
@@ -159,7 +192,7 @@ std::uint64_t RdmaPlan::bytes_read(std::uint32_t out_channels) const {
     std::uint64_t bytes = bs.bytes(out_channels) + bn.bytes(out_channels);
     for (const TensorPlan* t : {&main, &ew})
         if (t->on)
-            bytes += (t->per_channel ? 1 : pixels) * out_channels * t->element_bytes;
+            bytes += stored_bytes(t->format, (t->per_channel ? 1 : pixels) * out_channels);
     return bytes;
 }
 
@@ -170,12 +203,19 @@ RdmaPlan decode_dpu_rdma(const TaskRegisters& registers, Checks& checks) {
         checks.refuse("what DPU_RDMA reads on this SoC is not known");
     const std::uint32_t precision = rdma[r::FEATURE_MODE_CFG::PROC_PRECISION];
     plan.precision = static_cast<Precision>(precision);
-    checks.require(is_processing(plan.precision), r::FEATURE_MODE_CFG::PROC_PRECISION, precision,
-                   "only int8 (0), int16 (1), fp16 (2), bf16 (3) and int4 (6) are modelled");
+    checks.require(is_dpu_processing(plan.precision), r::FEATURE_MODE_CFG::PROC_PRECISION, precision,
+                   "only int8 (0), int16 (1), fp16 (2), bf16 (3), fp32 (5) and int4 (6) are modelled");
     checks.require(dpu[d::DATA_FORMAT::PROC_PRECISION] == precision, r::FEATURE_MODE_CFG::PROC_PRECISION, precision,
                    "differs from that of DPU");
-    checks.require(rdma[r::FEATURE_MODE_CFG::IN_PRECISION] == precision, r::FEATURE_MODE_CFG::IN_PRECISION,
-                   rdma[r::FEATURE_MODE_CFG::IN_PRECISION], "differs from PROC_PRECISION");
+    const std::uint32_t in = rdma[r::FEATURE_MODE_CFG::IN_PRECISION];
+    const auto in_format = static_cast<Precision>(in);
+    const bool same_kind = in_format != Precision::Tf32 && is_float(in_format) == is_float(plan.precision);
+    checks.require(in == precision || (same_kind && rdma[r::FEATURE_MODE_CFG::FLYING_MODE]),
+                   r::FEATURE_MODE_CFG::IN_PRECISION, in, "differs from PROC_PRECISION");
+    checks.require(dpu[d::DATA_FORMAT::IN_PRECISION] == in, r::FEATURE_MODE_CFG::IN_PRECISION, in,
+                   "differs from that of DPU");
+    if (in != precision)
+        checks.note("main data in another format than that of processing: widened, as IN_PRECISION says");
     const std::uint32_t comb = rdma[r::FEATURE_MODE_CFG::COMB_USE];
     checks.require(comb == 0 || comb == kCombined, r::FEATURE_MODE_CFG::COMB_USE, comb, "only 0 and 5 are modelled");
     checks.require(rdma[r::SRC_DMA_CFG::UNPOOLING_EN] == 0, r::SRC_DMA_CFG::UNPOOLING_EN, 1, "not modelled");
@@ -195,8 +235,6 @@ RdmaPlan decode_dpu_rdma(const TaskRegisters& registers, Checks& checks) {
     if (plan.flying) {
         checks.require(!rdma[r::FEATURE_MODE_CFG::MRDMA_DISABLE], r::FEATURE_MODE_CFG::MRDMA_DISABLE, 1,
                        "the main data comes from MRDMA");
-        checks.require(plan.precision != Precision::Int4, r::FEATURE_MODE_CFG::IN_PRECISION, precision,
-                       "main data of int4 is not modelled");
         decode_main(rdma, registers.dma_base, plan);
     }
     if (ew_from_memory(dpu))

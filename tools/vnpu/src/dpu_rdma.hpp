@@ -25,8 +25,9 @@ struct TensorPlan {
     std::uint32_t addr[2] = {};
     std::uint32_t streams = 1;
     std::int64_t pitch = 0;
-    std::uint32_t row_pitch = 0; // atoms
-    unsigned element_bytes = 1;
+    std::uint32_t row_pitch = 0;        // atoms
+    Precision format = Precision::Int8; // of an element
+    unsigned element_bytes = 1;         // 0: half a byte
 };
 
 // What DPU_RDMA is to read.

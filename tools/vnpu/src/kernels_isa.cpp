@@ -98,36 +98,124 @@ void gemm_float(const double* a, const float* b, double* c, std::size_t m, std::
         float_rows<1>(a + i * lda, b, c + i * ldc, k, lda, ldc);
 }
 
-// Sums of `kChannels` channels in registers.
-template <class Sum, std::size_t kChannels, class A, class B, class C>
-void depthwise_block(const A* a, const B* b, C* c, std::size_t taps, std::size_t pitch) {
-    Sum sum[kChannels] = {};
+// Vectors of so many bytes. (The compiler doesn't take a size that depends on a template's parameter.)
+template <std::size_t kBytes>
+struct Vectors;
+template <>
+struct Vectors<8> {
+    using Shorts [[gnu::vector_size(8)]] = std::int16_t;
+    using Floats [[gnu::vector_size(8)]] = float;
+};
+template <>
+struct Vectors<16> {
+    using Shorts [[gnu::vector_size(16)]] = std::int16_t;
+    using Ints [[gnu::vector_size(16)]] = std::int32_t;
+    using Floats [[gnu::vector_size(16)]] = float;
+    using Doubles [[gnu::vector_size(16)]] = double;
+};
+template <>
+struct Vectors<32> {
+    using Shorts [[gnu::vector_size(32)]] = std::int16_t;
+    using Ints [[gnu::vector_size(32)]] = std::int32_t;
+    using Floats [[gnu::vector_size(32)]] = float;
+    using Doubles [[gnu::vector_size(32)]] = double;
+};
+template <>
+struct Vectors<64> {
+    using Shorts [[gnu::vector_size(64)]] = std::int16_t;
+    using Ints [[gnu::vector_size(64)]] = std::int32_t;
+    using Doubles [[gnu::vector_size(64)]] = double;
+};
+
+template <class Vector, class T>
+Vector load(const T* from) {
+    Vector v;
+    __builtin_memcpy(&v, from, sizeof(v));
+    return v;
+}
+
+// One vector of kBytes of int16 channels. A product of two 8-bit numbers fits in 16 bits; the sums have 32.
+template <std::size_t kBytes>
+struct SumsOf8Bits {
+    static constexpr std::size_t kChannels = kBytes / 2;
+    using Shorts = typename Vectors<kBytes>::Shorts;
+    using Half = typename Vectors<kBytes / 2>::Shorts;
+    using Ints = typename Vectors<kBytes>::Ints;
+    Ints low{}, high{};
+    void add(const std::int16_t* x, const std::int16_t* w) {
+        const Shorts product = load<Shorts>(x) * load<Shorts>(w);
+        Half half[2];
+        __builtin_memcpy(half, &product, sizeof(product));
+        low += __builtin_convertvector(half[0], Ints);
+        high += __builtin_convertvector(half[1], Ints);
+    }
+    void store(std::int64_t* c) const {
+        for (std::size_t i = 0; i < kChannels / 2; ++i)
+            c[i] = low[i], c[kChannels / 2 + i] = high[i];
+    }
+};
+
+// One vector of kBytes of sums in double.
+template <std::size_t kBytes>
+struct DoubleSums {
+    static constexpr std::size_t kChannels = kBytes / sizeof(double);
+    using Wide = typename Vectors<kBytes>::Doubles;
+    using Narrow = typename Vectors<kBytes / 2>::Floats;
+    Wide sum{};
+    void add(const float* x, const float* w) {
+        sum += __builtin_convertvector(load<Narrow>(x), Wide) * __builtin_convertvector(load<Narrow>(w), Wide);
+    }
+    void store(double* c) const { __builtin_memcpy(c, &sum, sizeof(sum)); }
+};
+
+// kCount times the channels of Sums, from channel `at` on.
+template <class Sums, std::size_t kCount, class T, class C>
+void depthwise_block(const T* const* a, const T* b, C* c, std::size_t taps, std::size_t channels, std::size_t at) {
+    Sums sums[kCount];
     for (std::size_t t = 0; t < taps; ++t)
-        for (std::size_t i = 0; i < kChannels; ++i)
-            sum[i] += static_cast<Sum>(a[t * pitch + i]) * static_cast<Sum>(b[t * pitch + i]);
-    for (std::size_t i = 0; i < kChannels; ++i)
-        c[i] = sum[i];
+        for (std::size_t i = 0; i < kCount; ++i)
+            sums[i].add(a[t] + at + i * Sums::kChannels, b + t * channels + at + i * Sums::kChannels);
+    for (std::size_t i = 0; i < kCount; ++i)
+        sums[i].store(c + at + i * Sums::kChannels);
 }
 
-template <class Sum, class A, class B, class C>
-void depthwise(const A* a, const B* b, C* c, std::size_t taps, std::size_t channels) {
-    constexpr std::size_t kBlock = 4 * VNPU_VECTOR / sizeof(Sum);
-    std::size_t i = 0;
-    for (; i + kBlock <= channels; i += kBlock)
-        depthwise_block<Sum, kBlock>(a + i, b + i, c + i, taps, channels);
-    for (; i + 8 <= channels; i += 8)
-        depthwise_block<Sum, 8>(a + i, b + i, c + i, taps, channels);
-    for (; i < channels; ++i)
-        depthwise_block<Sum, 1>(a + i, b + i, c + i, taps, channels);
+// All channels, or all but the last ones that don't fill the smallest vector; how many.
+template <template <std::size_t> class Sums, class T, class C>
+std::size_t depthwise(const T* const* a, const T* b, C* c, std::size_t taps, std::size_t channels) {
+    using Best = Sums<VNPU_VECTOR>;
+    using Least = Sums<16>;
+    std::size_t at = 0;
+    for (; at + 4 * Best::kChannels <= channels; at += 4 * Best::kChannels)
+        depthwise_block<Best, 4>(a, b, c, taps, channels, at);
+    for (; at + Best::kChannels <= channels; at += Best::kChannels)
+        depthwise_block<Best, 1>(a, b, c, taps, channels, at);
+    for (; at + Least::kChannels <= channels; at += Least::kChannels)
+        depthwise_block<Least, 1>(a, b, c, taps, channels, at);
+    return at;
 }
 
-void depthwise_int(const std::int16_t* a, const std::int16_t* b, std::int64_t* c, std::size_t taps,
+template <class T, class C>
+void depthwise_rest(const T* const* a, const T* b, C* c, std::size_t taps, std::size_t channels, std::size_t at) {
+    for (; at < channels; ++at) {
+        C sum = 0;
+        for (std::size_t t = 0; t < taps; ++t)
+            sum += static_cast<C>(a[t][at]) * static_cast<C>(b[t * channels + at]);
+        c[at] = sum;
+    }
+}
+
+void depthwise_int(const std::int16_t* const* a, const std::int16_t* b, std::int64_t* c, std::size_t taps,
                    std::size_t channels) {
-    depthwise<std::int32_t>(a, b, c, taps, channels);
+    depthwise_rest(a, b, c, taps, channels, depthwise<SumsOf8Bits>(a, b, c, taps, channels));
 }
 
-void depthwise_float(const double* a, const float* b, double* c, std::size_t taps, std::size_t channels) {
-    depthwise<double>(a, b, c, taps, channels);
+void depthwise_int16(const std::int16_t* const* a, const std::int16_t* b, std::int64_t* c, std::size_t taps,
+                     std::size_t channels) {
+    depthwise_rest(a, b, c, taps, channels, 0);
+}
+
+void depthwise_float(const float* const* a, const float* b, double* c, std::size_t taps, std::size_t channels) {
+    depthwise_rest(a, b, c, taps, channels, depthwise<DoubleSums>(a, b, c, taps, channels));
 }
 
 template <class Scale>
@@ -138,7 +226,7 @@ void scale_by(const Kernels::Scaling& s, Scale factor, std::int32_t* v, std::siz
     const std::int64_t low = s.low, high = s.high;
     const unsigned shift = s.shift;
     for (std::size_t i = 0; i < count; ++i) {
-        const std::int64_t p = v[i] * factor(i);
+        const std::int64_t p = std::int64_t{v[i]} * factor(i);
         std::int64_t q = (p + bias + ((p + offset) >> shift & odd)) >> shift;
         q = q < low ? low : q;
         q = q > high ? high : q;
@@ -149,7 +237,10 @@ void scale_by(const Kernels::Scaling& s, Scale factor, std::int32_t* v, std::siz
 void scale(const Kernels::Scaling& s, const std::uint16_t* scales, std::int32_t* v, std::size_t count) {
     if (scales)
         scale_by(
-            s, [=](std::size_t i) { return std::int64_t{static_cast<std::int16_t>(scales[i])}; }, v, count);
+            s, [=](std::size_t i) { return std::int32_t{static_cast<std::int16_t>(scales[i])}; }, v, count);
+    else if (s.scale == static_cast<std::int32_t>(s.scale)) // so that 32-bit multipliers do
+        scale_by(
+            s, [n = static_cast<std::int32_t>(s.scale)](std::size_t) { return n; }, v, count);
     else
         scale_by(
             s, [n = s.scale](std::size_t) { return n; }, v, count);
@@ -164,6 +255,21 @@ void narrow(const std::int64_t* sums, unsigned shift, bool ties_up, std::int32_t
         q = q > high ? high : q;
         v[i] = static_cast<std::int32_t>(q);
     }
+}
+
+template <std::size_t kLen>
+void widen_rows_of(const std::int8_t* from, std::int16_t* to, std::size_t rows, std::size_t pitch) {
+    for (std::size_t r = 0; r < rows; ++r, from += kLen, to += pitch)
+        for (std::size_t i = 0; i < kLen; ++i)
+            to[i] = from[i];
+}
+
+void widen_rows(const std::int8_t* from, std::int16_t* to, std::size_t rows, std::size_t len, std::size_t pitch) {
+    if (len == 32)
+        return widen_rows_of<32>(from, to, rows, pitch);
+    for (std::size_t r = 0; r < rows; ++r, from += len, to += pitch)
+        for (std::size_t i = 0; i < len; ++i)
+            to[i] = from[i];
 }
 
 void to_double(const float* from, double* to, std::size_t count) {
@@ -210,7 +316,8 @@ void to_half(const float* from, std::uint16_t* to, std::size_t count) {
 
 } // namespace
 
-const Kernels VNPU_NAME(VNPU_ISA) = {gemm_int, gemm_int16, gemm_float, depthwise_int, depthwise_float,      scale,
-                                     narrow,   to_double,  from_half,  to_half,       VNPU_STRING(VNPU_ISA)};
+const Kernels VNPU_NAME(VNPU_ISA) = {
+    gemm_int, gemm_int16, gemm_float, depthwise_int, depthwise_int16, depthwise_float,      scale,
+    narrow,   widen_rows, to_double,  from_half,     to_half,         VNPU_STRING(VNPU_ISA)};
 
 } // namespace npu

@@ -54,6 +54,22 @@ constexpr float bf16_to_float(std::uint16_t b) {
     return std::bit_cast<float>(std::uint32_t{b} << 16);
 }
 
+// Round to nearest even; every NaN becomes 0x7fc0.
+constexpr std::uint16_t float_to_bf16(float f) {
+    const auto bits = std::bit_cast<std::uint32_t>(f);
+    if ((bits & 0x7fffffffu) > 0x7f800000u)
+        return 0x7fc0;
+    return static_cast<std::uint16_t>(shift_round<std::uint64_t>(bits, 16, Ties::Even));
+}
+
+// Round to nearest even, to the 10 bits of mantissa that tf32 has. NaNs stay what they are.
+constexpr float round_to_tf32(float f) {
+    const auto bits = std::bit_cast<std::uint32_t>(f);
+    if ((bits & 0x7fffffffu) > 0x7f800000u)
+        return f;
+    return std::bit_cast<float>(static_cast<std::uint32_t>(shift_round<std::uint64_t>(bits, 13, Ties::Even) << 13));
+}
+
 // Round to nearest even; what is too large becomes infinity; every NaN becomes 0x7e00.
 constexpr std::uint16_t float_to_half(float f) {
     const auto bits = std::bit_cast<std::uint32_t>(f);

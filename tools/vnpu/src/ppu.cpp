@@ -27,12 +27,7 @@ float reciprocal_factor(std::uint32_t bits) {
 void decode_format(const RegView& ppu, PoolPlan& plan, Checks& checks) {
     const std::uint32_t precision = ppu[r::DATA_FORMAT::PROC_PRECISION];
     plan.precision = static_cast<Precision>(precision);
-    const bool known =
-        plan.precision == Precision::Int8 || plan.precision == Precision::Int16 || plan.precision == Precision::Fp16;
-    checks.require(known, r::DATA_FORMAT::PROC_PRECISION, precision,
-                   "only int8 (0), int16 (1) and fp16 (2) are modelled");
-    if (!known)
-        plan.precision = Precision::Fp16; // of a defined size
+    checks.require(plan.precision != Precision::Tf32, r::DATA_FORMAT::PROC_PRECISION, precision, "reserved");
     for (const reg::Field* f : {&r::OPERATION_MODE_CFG::INDEX_EN, &r::OPERATION_MODE_CFG::USE_CNT,
                                 &r::MISC_CTRL::MC_SURF_OUT, &r::MISC_CTRL::NONALIGN})
         checks.require(ppu[*f] == 0, *f, ppu[*f], "not modelled");
@@ -40,13 +35,15 @@ void decode_format(const RegView& ppu, PoolPlan& plan, Checks& checks) {
     const std::uint32_t method = ppu[r::OPERATION_MODE_CFG::POOLING_METHOD];
     checks.require(method < 3, r::OPERATION_MODE_CFG::POOLING_METHOD, method, "reserved method");
     plan.method = method == 0 ? PoolPlan::Method::Average : method == 1 ? PoolPlan::Method::Max : PoolPlan::Method::Min;
-    plan.pad_bits = static_cast<std::uint16_t>(ppu.raw(r::PADDING_VALUE_1_CFG::offset));
+    plan.pad_bits = ppu.raw(r::PADDING_VALUE_1_CFG::offset);
     if (plan.method != PoolPlan::Method::Average)
         return;
     plan.reciprocal_w = ppu[r::RECIP_KERNEL_WIDTH::RECIP_KERNEL_WIDTH];
     plan.reciprocal_h = ppu[r::RECIP_KERNEL_HEIGHT::RECIP_KERNEL_HEIGHT];
     if (!is_float(plan.precision))
         return;
+    checks.require(plan.precision == Precision::Fp16, r::OPERATION_MODE_CFG::POOLING_METHOD, method,
+                   "how reciprocals are encoded is known for integers and fp16 only");
     checks.require(plan.reciprocal_w < 0x8000, r::RECIP_KERNEL_WIDTH::RECIP_KERNEL_WIDTH, plan.reciprocal_w,
                    "not the fp16 form of a positive number");
     checks.require(plan.reciprocal_h < 0x8000, r::RECIP_KERNEL_HEIGHT::RECIP_KERNEL_HEIGHT, plan.reciprocal_h,
@@ -96,8 +93,12 @@ void decode_source(const TaskRegisters& registers, PoolPlan& plan, Checks& check
                    d::CUBE_IN_CHANNEL::CUBE_IN_CHANNEL, rdma[d::CUBE_IN_CHANNEL::CUBE_IN_CHANNEL],
                    "differs from that of PPU");
     const std::uint32_t size = rdma[d::DATA_FORMAT::IN_PRECISION];
-    checks.require(size == element_bytes(plan.precision), d::DATA_FORMAT::IN_PRECISION, size,
-                   "is not the size of PPU's PROC_PRECISION");
+    const unsigned bits = element_bits(plan.precision);
+    checks.require(size == (bits == 4    ? 0u
+                            : bits == 8  ? 1u
+                            : bits == 16 ? 2u
+                                         : 3u),
+                   d::DATA_FORMAT::IN_PRECISION, size, "is not the size of PPU's PROC_PRECISION");
     plan.src = rdma.raw(d::SRC_BASE_ADDR::offset) + registers.dma_base;
     plan.src_line = rdma.raw(d::SRC_LINE_STRIDE::offset) & ~(kAtom - 1);
     plan.src_surface = rdma.raw(d::SRC_SURF_STRIDE::offset) & ~(kAtom - 1);
@@ -114,24 +115,33 @@ void check_source(const RegView& ppu, const DpuPlan& dpu, const PoolPlan& plan, 
         checks.refuse("the input cube of PPU is not the output of DPU");
 }
 
+// How numbers lie in an atom.
 template <class T>
-T get(const std::uint8_t* from) {
-    T v;
-    std::memcpy(&v, from, sizeof(T));
-    return v;
-}
+struct Whole {
+    using Number = T;
+    static constexpr unsigned kChannels = kAtom / sizeof(T);
+    static T load(const std::uint8_t* atom, unsigned c) {
+        T v;
+        std::memcpy(&v, atom + c * sizeof(T), sizeof(T));
+        return v;
+    }
+    static void store(std::uint8_t* atom, unsigned c, T v) { std::memcpy(atom + c * sizeof(T), &v, sizeof(T)); }
+    static T pad(std::uint32_t bits) { return static_cast<T>(bits); }
+};
 
-// A half as an integer of the same order, with -0 below +0.
-std::int32_t half_order(std::uint16_t half) {
-    return half & 0x8000 ? -1 - (half & 0x7fff) : half;
-}
-
-bool half_is_nan(std::uint16_t half) {
-    return (half & 0x7fff) > 0x7c00;
-}
+struct Nibbles { // even elements in the low half of a byte
+    using Number = std::int8_t;
+    static constexpr unsigned kChannels = 2 * kAtom;
+    static Number pad(std::uint32_t bits) { return static_cast<Number>(((bits & 0xf) ^ 8) - 8); }
+    static Number load(const std::uint8_t* atom, unsigned c) { return pad(atom[c / 2] >> c % 2 * 4); }
+    static void store(std::uint8_t* atom, unsigned c, Number v) {
+        const unsigned shift = c % 2 * 4, rest = atom[c / 2] & ~(0xfu << shift);
+        atom[c / 2] = static_cast<std::uint8_t>(rest | (static_cast<unsigned>(v) & 0xf) << shift);
+    }
+};
 
 // One window of one channel. The formats differ in how they are summed, compared and rounded.
-template <class T>
+template <class T, int kBits = 8 * sizeof(T)>
 class IntWindow {
   public:
     explicit IntWindow(const PoolPlan& plan) : plan_(plan) {}
@@ -145,7 +155,8 @@ class IntWindow {
         if (plan_.method != PoolPlan::Method::Average)
             return best_;
         const Int128 scaled = static_cast<Int128>(sum_ * plan_.reciprocal_w) * plan_.reciprocal_h;
-        return saturate<T>(shift_round(scaled, 32, Ties::Even));
+        const Int128 limit = static_cast<Int128>(1) << (kBits - 1);
+        return static_cast<T>(std::clamp(shift_round(scaled, 32, Ties::Even), -limit, limit - 1));
     }
 
   private:
@@ -155,43 +166,52 @@ class IntWindow {
     bool first_ = true;
 };
 
-class HalfWindow {
+// Of floating-point formats by their bits; averages of fp16 only.
+template <class Bits, Bits kInfinity, Bits kNan>
+class FloatWindow {
   public:
-    explicit HalfWindow(const PoolPlan& plan) : plan_(plan) {}
+    explicit FloatWindow(const PoolPlan& plan) : plan_(plan) {}
     void start() { first_ = true, nan_ = false, sum_ = 0; }
-    void add(std::uint16_t v) {
-        nan_ |= half_is_nan(v);
-        sum_ += static_cast<double>(half_to_float(v)); // exact: at most 256 halves
-        const bool better = plan_.method == PoolPlan::Method::Max ? half_order(v) > half_order(best_)
-                                                                  : half_order(v) < half_order(best_);
+    void add(Bits v) {
+        nan_ |= (v & kMagnitude) > kInfinity;
+        if (plan_.method == PoolPlan::Method::Average)
+            sum_ += static_cast<double>(half_to_float(static_cast<std::uint16_t>(v))); // exact: at most 256 halves
+        const bool better = plan_.method == PoolPlan::Method::Max ? order(v) > order(best_) : order(v) < order(best_);
         if (first_ || better)
             best_ = v;
         first_ = false;
     }
-    std::uint16_t result() const {
+    Bits result() const {
         if (nan_)
-            return 0x7e00;
+            return kNan;
         if (plan_.method != PoolPlan::Method::Average)
             return best_;
         return float_to_half(static_cast<float>(sum_) * plan_.factor_w * plan_.factor_h);
     }
 
   private:
+    static constexpr Bits kMagnitude = static_cast<Bits>(-1) >> 1;
+    // An integer of the same order, with -0 below +0.
+    static std::int64_t order(Bits v) {
+        const std::int64_t magnitude = v & kMagnitude;
+        return v & ~kMagnitude ? -1 - magnitude : magnitude;
+    }
+
     const PoolPlan& plan_;
     double sum_ = 0;
-    std::uint16_t best_ = 0;
+    Bits best_ = 0;
     bool first_ = true, nan_ = false;
 };
 
-template <class T, class Window>
+template <class Format, class Window>
 void pool(Dma& dma, const PoolPlan& plan, const std::vector<std::uint8_t>& cube) {
-    const auto pad = static_cast<T>(plan.pad_bits);
+    const auto pad = Format::pad(plan.pad_bits);
     Window window(plan);
     std::vector<std::uint8_t> row(plan.out_w * std::size_t{kAtom});
     for (std::uint32_t s = 0; s < plan.surfaces; ++s)
         for (std::uint32_t oy = 0; oy < plan.out_h; ++oy) {
             for (std::uint32_t ox = 0; ox < plan.out_w; ++ox)
-                for (unsigned c = 0; c < kAtom / sizeof(T); ++c) {
+                for (unsigned c = 0; c < Format::kChannels; ++c) {
                     window.start();
                     for (std::uint32_t ky = 0; ky < plan.kernel_h; ++ky)
                         for (std::uint32_t kx = 0; kx < plan.kernel_w; ++kx) {
@@ -200,10 +220,9 @@ void pool(Dma& dma, const PoolPlan& plan, const std::vector<std::uint8_t>& cube)
                             const std::uint32_t x = ox * plan.stride_x + kx - plan.pad_left;
                             const bool inside = y < plan.in_h && x < plan.in_w;
                             const std::size_t atom = s * plan.in_pixels() + std::size_t{y} * plan.in_w + x;
-                            window.add(inside ? get<T>(cube.data() + atom * kAtom + c * sizeof(T)) : pad);
+                            window.add(inside ? Format::load(cube.data() + atom * kAtom, c) : pad);
                         }
-                    const T v = window.result();
-                    std::memcpy(row.data() + ox * std::size_t{kAtom} + c * sizeof(T), &v, sizeof(T));
+                    Format::store(row.data() + ox * std::size_t{kAtom}, c, window.result());
                 }
             const std::uint64_t line = std::uint64_t{oy} * (plan.out_w + plan.dst_notch) * kAtom;
             dma.write(static_cast<std::uint32_t>(plan.dst + std::uint64_t{s} * plan.dst_surface + line), row.data(),
@@ -247,12 +266,20 @@ DmaResult load_pool_input(Dma& dma, const PoolPlan& plan, std::vector<std::uint8
 
 void run_pool(Dma& dma, const PoolPlan& plan, const std::vector<std::uint8_t>& cube) {
     switch (plan.precision) {
+    case Precision::Int4:
+        return pool<Nibbles, IntWindow<std::int8_t, 4>>(dma, plan, cube);
     case Precision::Int8:
-        return pool<std::int8_t, IntWindow<std::int8_t>>(dma, plan, cube);
+        return pool<Whole<std::int8_t>, IntWindow<std::int8_t>>(dma, plan, cube);
     case Precision::Int16:
-        return pool<std::int16_t, IntWindow<std::int16_t>>(dma, plan, cube);
+        return pool<Whole<std::int16_t>, IntWindow<std::int16_t>>(dma, plan, cube);
+    case Precision::Int32:
+        return pool<Whole<std::int32_t>, IntWindow<std::int32_t>>(dma, plan, cube);
+    case Precision::Bf16:
+        return pool<Whole<std::uint16_t>, FloatWindow<std::uint16_t, 0x7f80, 0x7fc0>>(dma, plan, cube);
+    case Precision::Fp32:
+        return pool<Whole<std::uint32_t>, FloatWindow<std::uint32_t, 0x7f800000, 0x7fc00000>>(dma, plan, cube);
     default:
-        return pool<std::uint16_t, HalfWindow>(dma, plan, cube);
+        return pool<Whole<std::uint16_t>, FloatWindow<std::uint16_t, 0x7c00, 0x7e00>>(dma, plan, cube);
     }
 }
 

@@ -18,7 +18,7 @@ struct PoolPlan {
     Precision precision = Precision::Int8;
     std::uint32_t in_w = 0, in_h = 0, out_w = 0, out_h = 0, surfaces = 0;
     std::uint32_t kernel_w = 1, kernel_h = 1, stride_x = 1, stride_y = 1, pad_left = 0, pad_top = 0;
-    std::uint16_t pad_bits = 0;                            // as stored
+    std::uint32_t pad_bits = 0;                            // as stored
     std::uint32_t reciprocal_w = 0, reciprocal_h = 0;      // 65536 / size of the kernel, integer formats
     float factor_w = 0, factor_h = 0;                      // 1 / size of the kernel, float formats
     std::uint32_t src = 0, src_line = 0, src_surface = 0;  // bytes; PPU_RDMA only

@@ -27,6 +27,11 @@ constexpr bool is_processing(Precision p) {
            p == Precision::Int4;
 }
 
+// Formats that DPU and DPU_RDMA compute in: those, and fp32, the sums of tf32.
+constexpr bool is_dpu_processing(Precision p) {
+    return is_processing(p) || p == Precision::Fp32;
+}
+
 constexpr unsigned kAtom = 16; // bytes of an atom: the unit of feature maps in memory
 
 // Bytes of an element; not for int4.
@@ -41,6 +46,10 @@ constexpr unsigned element_bytes(Precision p) {
     default:
         return 2;
     }
+}
+
+constexpr unsigned element_bits(Precision p) {
+    return p == Precision::Int4 ? 4 : 8 * element_bytes(p);
 }
 
 constexpr unsigned channels_per_atom(Precision p) {

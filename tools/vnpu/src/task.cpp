@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <optional>
+#include <span>
 
 #include "core.hpp"
 #include "dpu.hpp"
@@ -58,8 +59,8 @@ class ConvTask final : public Task {
         checks.require(!dpu_.flying, d::FLYING_MODE, 1, "but CNA and CORE are started too");
         checks.require(registers.dpu[d::CONV_MODE] == (conv_.depthwise ? 3u : 0u), d::CONV_MODE,
                        registers.dpu[d::CONV_MODE], "differs from that of CNA");
-        checks.require(registers.dpu[reg::dpu::DATA_FORMAT::PROC_PRECISION] ==
-                           static_cast<std::uint32_t>(conv_.precision),
+        const Precision sums = conv_.precision == Precision::Tf32 ? Precision::Fp32 : conv_.precision;
+        checks.require(registers.dpu[reg::dpu::DATA_FORMAT::PROC_PRECISION] == static_cast<std::uint32_t>(sums),
                        reg::dpu::DATA_FORMAT::PROC_PRECISION, registers.dpu[reg::dpu::DATA_FORMAT::PROC_PRECISION],
                        "differs from that of CNA");
         if (dpu_.width != conv_.out_w || dpu_.height != conv_.out_h)
@@ -86,17 +87,19 @@ class ConvTask final : public Task {
     template <class T>
     DmaResult run_as(Dma& dma, Checks& checks) const {
         FeatureMap<T> map;
-        std::vector<T> weights;
         RdmaData data;
         DmaResult result = load_features(dma, conv_, map);
+        if (result == DmaResult::Ok && streams_weights())
+            return run_by_kernel_groups(dma, checks, map);
+        WeightBuffers<T> kernels;
         if (result == DmaResult::Ok)
-            result = load_weights(dma, conv_, MacArray<T>::weight_layout(conv_), weights, checks);
+            result = load_weights(dma, conv_, MacArray<T>::weight_layout(conv_), kernels, checks);
         if (result == DmaResult::Ok)
             result = load_rdma(dma, rdma_, dpu_.channels, data);
         if (result != DmaResult::Ok)
             return result;
 
-        const MacArray<T> array(conv_, std::move(map), std::move(weights), dpu_.cpend_on);
+        const MacArray<T> array(conv_, map, std::move(kernels.weights), dpu_.cpend_on);
         Dpu dpu(dpu_, data);
         const std::uint64_t outputs = conv_.outputs(), block = array.block();
         // The DPU takes as long for a number as a few multiplications.
@@ -104,14 +107,14 @@ class ConvTask final : public Task {
             static_cast<double>(outputs) * (static_cast<double>(conv_.window()) * conv_.kernels + 16.0 * dpu_.channels);
         run_blocks((outputs + block - 1) / block, operations, [&](const TakeBlock& take) {
             auto buffers = array.buffers();
-            std::vector<std::conditional_t<std::is_integral_v<T>, std::int32_t, float>> v(dpu_.channels);
+            DpuInput<T> v(dpu_.channels);
             for (std::size_t n = 0; take(n);) {
                 const std::uint64_t first = n * block, count = std::min(block, outputs - first);
                 array.run(first, count, buffers);
                 for (std::size_t i = 0; i < count; ++i) {
                     if constexpr (std::is_integral_v<T>)
-                        add_cpend(data, array, i, buffers);
-                    take_sums(array, array.sums(buffers, i), v);
+                        add_cpend(data, array, i, 0, buffers);
+                    take_sums({array.sums(buffers, i), array.channels()}, v);
                     dpu.process(first + i, v.data());
                 }
             }
@@ -119,27 +122,74 @@ class ConvTask final : public Task {
         return output_.write(dma, dpu);
     }
 
+    // With few output pixels, as a product with a vector has, the time goes into fetching the weights: they are
+    // multiplied a kernel group at a time, while they are in the cache.
+    static constexpr std::uint64_t kFewOutputs = 8;
+    bool streams_weights() const {
+        return conv_.outputs() <= kFewOutputs && !conv_.depthwise && !conv_.compressed.on &&
+               conv_.kernels > conv_.kernel_group();
+    }
+
+    template <class T>
+    DmaResult run_by_kernel_groups(Dma& dma, Checks& checks, const FeatureMap<T>& map) const {
+        RdmaData data;
+        if (const DmaResult result = load_rdma(dma, rdma_, dpu_.channels, data); result != DmaResult::Ok)
+            return result;
+        const std::size_t outputs = conv_.outputs();
+        std::vector<typename MacArray<T>::Sum> sums(outputs * conv_.kernels);
+        ConvPlan group = conv_;
+        WeightBuffers<T> kernels;
+        for (std::uint32_t first = 0; first < conv_.kernels; first += group.kernels) {
+            group.kernels = std::min(static_cast<std::uint32_t>(conv_.kernel_group()), conv_.kernels - first);
+            const DmaResult result = load_weights(dma, group, MacArray<T>::weight_layout(group), kernels, checks);
+            if (result != DmaResult::Ok)
+                return result;
+            MacArray<T> array(group, map, std::move(kernels.weights), dpu_.cpend_on);
+            auto buffers = array.buffers();
+            array.run(0, outputs, buffers);
+            for (std::size_t i = 0; i < outputs; ++i) {
+                if constexpr (std::is_integral_v<T>)
+                    add_cpend(data, array, i, first, buffers);
+                std::copy_n(array.sums(buffers, i), group.kernels, sums.data() + i * conv_.kernels + first);
+            }
+            kernels.weights = array.take_weights();
+            group.weight_addr += static_cast<std::uint32_t>(group.weight_bytes());
+        }
+        Dpu dpu(dpu_, data);
+        DpuInput<T> v(dpu_.channels);
+        for (std::size_t i = 0; i < outputs; ++i) {
+            take_sums({sums.data() + i * conv_.kernels, conv_.kernels}, v);
+            dpu.process(i, v.data());
+        }
+        return output_.write(dma, dpu);
+    }
+
+    template <class T>
+    using DpuInput = std::vector<std::conditional_t<std::is_integral_v<T>, std::int32_t, float>>;
+
     // The sums of one pixel as the DPU gets them. Channels without weights are 0.
-    void take_sums(const MacArray<std::int16_t>& array, const std::int64_t* sums, std::vector<std::int32_t>& v) const {
-        const std::size_t count = std::min(array.channels(), v.size());
-        accumulate(conv_, {sums, count}, v.data());
+    void take_sums(std::span<const std::int64_t> sums, DpuInput<std::int16_t>& v) const {
+        const std::size_t count = std::min(sums.size(), v.size());
+        accumulate(conv_, sums.first(count), v.data());
         std::fill(v.begin() + static_cast<std::ptrdiff_t>(count), v.end(), 0);
     }
-    void take_sums(const MacArray<float>& array, const double* sums, std::vector<float>& v) const {
-        const std::size_t count = std::min(array.channels(), v.size());
+    void take_sums(std::span<const double> sums, DpuInput<float>& v) const {
+        const std::size_t count = std::min(sums.size(), v.size());
         for (std::size_t c = 0; c < count; ++c)
             v[c] = static_cast<float>(sums[c]);
         std::fill(v.begin() + static_cast<std::ptrdiff_t>(count), v.end(), 0.0f);
     }
 
     // Weight zero points: adds to each sum of pixel i what its features sum up to, times the zero point's negative.
-    void add_cpend(const RdmaData& data, const MacArray<std::int16_t>& array, std::size_t i,
+    // The array's channels begin with channel `first`.
+    void add_cpend(const RdmaData& data, const MacArray<std::int16_t>& array, std::size_t i, std::size_t first,
                    MacArray<std::int16_t>::Buffers& buffers) const {
         if (!dpu_.cpend_on)
             return;
         std::int64_t* sums = array.sums(buffers, i);
-        for (std::size_t c = 0; c < std::min<std::size_t>(array.channels(), dpu_.channels); ++c)
-            sums[c] += array.feature_sum(buffers, i, c) * (dpu_.cpend_per_channel ? data.bs.cpend[c] : dpu_.cpend);
+        for (std::size_t c = 0; c < array.channels() && first + c < dpu_.channels; ++c)
+            sums[c] +=
+                array.feature_sum(buffers, i, c) * (dpu_.cpend_per_channel ? data.bs.cpend[first + c] : dpu_.cpend);
     }
 
     ConvPlan conv_;
