@@ -230,6 +230,22 @@ struct rknpu_domain *rknpu_space_find_domain(struct rknpu_space *space, unsigned
 	return domain;
 }
 
+/*
+ * The IOMMU's driver invalidates translations in the registers of all banks, whenever something is
+ * mapped or unmapped: no core may be in reset then.
+ */
+static int do_map(struct rknpu_domain *domain, u64 iova, phys_addr_t phys, u64 len)
+{
+	guard(mutex)(&domain->rknpu->reset_lock);
+	return iommu_map(domain->iommu, iova, phys, len, IOMMU_READ | IOMMU_WRITE, GFP_NOWAIT);
+}
+
+static void do_unmap(struct rknpu_domain *domain, u64 iova, u64 len)
+{
+	guard(mutex)(&domain->rknpu->reset_lock);
+	iommu_unmap(domain->iommu, iova, len);
+}
+
 static int map_run(struct rknpu_mapping *mapping, struct rknpu_domain *domain, u64 *mapped,
 		   phys_addr_t phys, u64 len)
 {
@@ -237,8 +253,7 @@ static int map_run(struct rknpu_mapping *mapping, struct rknpu_domain *domain, u
 
 	if (rknpu_fault_iommu_map(len))
 		return -ENOMEM;
-	ret = iommu_map(domain->iommu, mapping->mm_node.start + *mapped, phys, len,
-			IOMMU_READ | IOMMU_WRITE, GFP_KERNEL);
+	ret = do_map(domain, mapping->mm_node.start + *mapped, phys, len);
 	if (!ret)
 		*mapped += len;
 	return ret;
@@ -317,7 +332,7 @@ static int take_iova(struct rknpu_mapping *mapping, struct rknpu_domain *domain)
 	ret = map_bo(mapping, domain, &mapped);
 	if (ret) {
 		if (mapped)
-			iommu_unmap(domain->iommu, mapping->mm_node.start, mapped);
+			do_unmap(domain, mapping->mm_node.start, mapped);
 		drm_mm_remove_node(&mapping->mm_node);
 	}
 	return ret;
@@ -354,7 +369,7 @@ static void mapping_unmap(struct rknpu_mapping *mapping)
 	mutex_lock(&domain->lock);
 	rknpu_usage_add_iova(mapping->space, -(s64)mapping->mm_node.size);
 	if (domain->iommu)
-		iommu_unmap(domain->iommu, mapping->mm_node.start, mapping->mm_node.size);
+		do_unmap(domain, mapping->mm_node.start, mapping->mm_node.size);
 	if (drm_mm_node_allocated(&mapping->mm_node))
 		drm_mm_remove_node(&mapping->mm_node);
 	mutex_unlock(&domain->lock);
