@@ -43,7 +43,19 @@ void NpuCore::count(const Traffic& t) {
 
 void NpuCore::power_on_reset() {
     faults_ = {};
+    powered_ = true;
     reset_axi_ = reset_ahb_ = false;
+    mmu_.reset();
+    reset_registers();
+    update_line();
+}
+
+void NpuCore::set_power(bool on) {
+    if (on == powered_)
+        return;
+    if (!on && pc_.busy())
+        host_.report(VNPU_MISUSE, "core %u: power goes off while a job runs", index_);
+    powered_ = on;
     mmu_.reset();
     reset_registers();
     update_line();
@@ -108,10 +120,18 @@ bool NpuCore::refused_in_reset(const char* what, std::uint32_t offset) {
     return dead;
 }
 
+bool NpuCore::refused(const char* what, std::uint32_t offset) {
+    if (!powered_) {
+        host_.report(VNPU_MISUSE, "core %u: register 0x%04x %s while its power is off", index_, offset, what);
+        return true;
+    }
+    return refused_in_reset(what, offset);
+}
+
 std::uint32_t NpuCore::read(std::uint32_t offset) {
     ++counters_.mmio_reads;
     counters_.mmu_reads += mmu_register(offset).bank >= 0;
-    if (refused_in_reset("read", offset))
+    if (refused("read", offset))
         return 0;
     return read_register(offset);
 }
@@ -148,7 +168,7 @@ void NpuCore::write(std::uint32_t offset, std::uint32_t value, std::uint64_t now
         host_.tell(&trace::Observer::on_write,
                    trace::RegisterWrite{index_, false, 0, m.bank >= 0 ? m.offset : offset, m.bank, value});
     }
-    if (refused_in_reset("written", offset))
+    if (refused("written", offset))
         return;
     if (!write_register(offset, value, now))
         host_.report(VNPU_NOTE, "write to the reserved register 0x%04x", offset);
@@ -221,7 +241,7 @@ void NpuCore::run(std::uint64_t now) {
 
 void NpuCore::update_line() {
     const bool pc_line = pc_.irq_status() != 0 && !faults_.has(VNPU_FAULT_NO_IRQ);
-    const bool level = pc_line || mmu_.line() || faults_.has(VNPU_FAULT_STORM);
+    const bool level = powered_ && (pc_line || mmu_.line() || faults_.has(VNPU_FAULT_STORM));
     if (level == line_)
         return;
     line_ = level;

@@ -37,11 +37,14 @@ class NpuCore {
 
     // Levels of the reset lines changed.
     void set_reset(bool axi, bool ahb);
+    // The core's power goes on or off. Off, everything but the fault switches is lost.
+    void set_power(bool on);
     void power_on_reset();
     void set_faults(std::uint32_t mask, std::uint32_t param);
     void set_instant(bool instant) { faults_.instant = instant; }
 
     bool in_reset() const { return reset_axi_ || reset_ahb_; }
+    bool powered() const { return powered_; }
     const Faults& faults() const { return faults_; }
     const Pc& pc() const { return pc_; }
     const Dma& dma() const { return dma_; }
@@ -63,6 +66,7 @@ class NpuCore {
     bool write_amount(AmountRegister at, std::uint32_t value);
     void count(const Traffic& traffic);
     void reset_registers();
+    bool refused(const char* what, std::uint32_t offset);
     bool refused_in_reset(const char* what, std::uint32_t offset);
     std::uint32_t read_register(std::uint32_t offset);
     bool write_register(std::uint32_t offset, std::uint32_t value, std::uint64_t now);
@@ -81,7 +85,7 @@ class NpuCore {
     Pc pc_;
     std::vector<AmountCounters> amounts_; // one block, or those of top and core
     RegBlock ddma_, sdma_;                // arbiter and bus settings: storage only
-    bool reset_axi_ = false, reset_ahb_ = false, line_ = false;
+    bool powered_ = true, reset_axi_ = false, reset_ahb_ = false, line_ = false;
     Counters counters_;
 };
 

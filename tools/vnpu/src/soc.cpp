@@ -19,7 +19,8 @@ MemoryRange join(const MemoryRange& a, const MemoryRange& b) {
 } // namespace
 
 Soc::Soc(const SocDesc& desc, const vnpu_host_ops& ops, void* opaque)
-    : desc_(desc), host_(ops, opaque), state_init_(desc.state_init), priority_(desc.priority.size / 4) {
+    : desc_(desc), host_(ops, opaque), state_init_(desc.state_init), power_(host_, desc.power),
+      priority_(desc.priority.size / 4) {
     const MemoryRange memory = join(desc.sram, desc.nbuf);
     info_.soc = desc.name;
     info_.cores = static_cast<unsigned>(desc.cores.size());
@@ -36,6 +37,8 @@ Soc::Soc(const SocDesc& desc, const vnpu_host_ops& ops, void* opaque)
     info_.window[info_.windows++] = {VNPU_WINDOW_CONTROL, 0, desc.control_base, kControlSize};
     if (desc.priority.size)
         info_.window[info_.windows++] = {kWindowPriority, 0, desc.priority.base, desc.priority.size};
+    if (desc.power.base)
+        info_.window[info_.windows++] = {kWindowPower, 0, desc.power.base, PowerController::kSize};
 }
 
 const vnpu_window* Soc::find(std::uint64_t addr) const {
@@ -60,8 +63,8 @@ std::uint32_t Soc::mmio_read(std::uint64_t addr) {
         return reset_.read(offset);
     case VNPU_WINDOW_CONTROL:
         return read_control(offset);
-    default: // kWindowPriority
-        return priority_[offset / 4];
+    default:
+        return window->kind == kWindowPower ? power_.read(offset) : priority_[offset / 4];
     }
 }
 
@@ -83,8 +86,11 @@ void Soc::mmio_write(std::uint64_t addr, std::uint32_t value) {
     case VNPU_WINDOW_CONTROL:
         write_control(offset, value);
         break;
-    default: // kWindowPriority
-        priority_[offset / 4] = value;
+    default:
+        if (window->kind == kWindowPower)
+            write_power(offset, value);
+        else
+            priority_[offset / 4] = value;
         break;
     }
     update_wake();
@@ -97,6 +103,12 @@ void Soc::write_reset(std::uint32_t offset, std::uint32_t value) {
     };
     for (unsigned i = 0; i < cores_.size(); ++i)
         cores_[i]->set_reset(any(desc_.cores[i].reset_axi), any(desc_.cores[i].reset_ahb));
+}
+
+void Soc::write_power(std::uint32_t offset, std::uint32_t value) {
+    power_.write(offset, value);
+    for (unsigned i = 0; i < cores_.size(); ++i)
+        cores_[i]->set_power(power_.on(i));
 }
 
 void Soc::advance(std::uint64_t cycle) {
@@ -132,6 +144,7 @@ void Soc::set_fault(unsigned core, std::uint32_t mask, std::uint32_t param) {
 
 void Soc::power_on_reset() {
     reset_.power_on_reset();
+    power_.power_on_reset();
     std::fill(priority_.begin(), priority_.end(), 0);
     for (auto& core : cores_)
         core->power_on_reset();

@@ -7,6 +7,7 @@
 
 #include "host.hpp"
 #include "npu_core.hpp"
+#include "power.hpp"
 #include "reset.hpp"
 #include "soc_desc.hpp"
 
@@ -18,6 +19,8 @@ class Soc {
     static constexpr std::uint64_t kControlSize = 0x1000;
     // Kind of the window of the bandwidth priority registers, storage without effect: not named in the C border.
     static constexpr auto kWindowPriority = static_cast<vnpu_window_kind>(3);
+    // Kind of the window of the power controller, likewise.
+    static constexpr auto kWindowPower = static_cast<vnpu_window_kind>(4);
 
     Soc(const SocDesc& desc, const vnpu_host_ops& ops, void* opaque);
 
@@ -33,6 +36,7 @@ class Soc {
   private:
     const vnpu_window* find(std::uint64_t addr) const;
     void write_reset(std::uint32_t offset, std::uint32_t value);
+    void write_power(std::uint32_t offset, std::uint32_t value);
     std::uint32_t read_control(std::uint32_t offset) const;
     std::uint32_t read_control_core(unsigned core, std::uint32_t offset) const;
     void write_control(std::uint32_t offset, std::uint32_t value);
@@ -54,6 +58,7 @@ class Soc {
     std::vector<std::unique_ptr<NpuCore>> cores_;
     std::vector<Counted> zero_;
     ResetController reset_;
+    PowerController power_;
     std::vector<std::uint32_t> priority_;
     std::uint64_t now_ = 0;
     std::uint64_t wake_ = Pc::kNever;

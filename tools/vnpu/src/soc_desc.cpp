@@ -19,6 +19,14 @@ constexpr unsigned kRk3562Axi[] = {20}, kRk3562Ahb[] = {21};
 constexpr unsigned kRv1126bAxi[] = {288}, kRv1126bAhb[] = {287};
 constexpr unsigned kFirstAxi[] = {0}, kFirstAhb[] = {1}; // numbers of our own
 
+// Of the whole NPU, of core 0 ("NPUTOP"), of cores 1 and 2.
+constexpr PowerDomain kRk3588Power[] = {
+    {1u << 1, 1u << 1, 0, 0, 0},
+    {1u << 3, 0, 1u << 2, 1u << 11, 1u << 1},
+    {1u << 4, 0, 1u << 3, 1u << 12, 1u << 2},
+    {1u << 5, 0, 1u << 4, 1u << 13, 1u << 3},
+};
+
 constexpr CoreDesc kRk3588Cores[] = {
     {0xfdab0000, 110, kRk3588FirstBanks, kRk3588Axi0, kRk3588Ahb0, false},
     {0xfdac0000, 111, kBankA000, kRk3588Axi1, kRk3588Ahb1, true},
@@ -53,6 +61,7 @@ constexpr SocDesc rk3588(const char* name, std::size_t cores) {
         .pc = kPc12,
         .amounts = {},
         .layout = {},
+        .power = {0xfd8d8000, std::span(kRk3588Power).first(cores + 1)},
     };
 }
 

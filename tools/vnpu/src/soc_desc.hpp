@@ -6,6 +6,7 @@
 #include <string>
 #include <string_view>
 
+#include "power.hpp"
 #include "vnpu/vnpu.h"
 
 namespace npu {
@@ -74,6 +75,7 @@ struct SocDesc {
     PcDesc pc;
     AmountDesc amounts;
     LayoutDesc layout;
+    PowerDesc power = {};
     bool state_init = false; // core 0 needs a sequence of register writes after power-on and reset
 };
 
