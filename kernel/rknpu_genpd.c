@@ -3,9 +3,9 @@
  * DOC: Power domains
  *
  * A node with a single power domain is attached to it by the bus. One with several, as the vendor's
- * form has them on chips with several cores, is a matter of the driver: each domain gets a device of
- * its own, which is on while the node's device is. So it is for the IOMMU, which lies in the same
- * domains, is resumed before the node, and is told of none by vendor trees.
+ * form has them on chips with several cores, is a matter of the driver: each domain gets a device
+ * of its own, which is on while the node's device is. So it is for the IOMMU, which lies in the
+ * same domains, is resumed before the node, and is told of none by vendor trees.
  */
 #include <linux/device.h>
 #include <linux/of.h>
