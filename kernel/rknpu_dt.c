@@ -29,7 +29,6 @@
 #include "rknpu_device.h"
 #include "rknpu_drv.h"
 #include "rknpu_fault.h"
-#include "rknpu_genpd.h"
 #include "rknpu_power.h"
 #include "rknpu_regs.h"
 #include "rknpu_reset.h"
@@ -210,9 +209,6 @@ static struct rknpu_node *node_create(struct platform_device *pdev,
 	if (ret)
 		return ERR_PTR(ret);
 	ret = get_common_resets(node);
-	if (ret)
-		return ERR_PTR(ret);
-	ret = rknpu_genpd_attach(&pdev->dev);
 	if (ret)
 		return ERR_PTR(ret);
 	node->num_clks = devm_clk_bulk_get_all(&pdev->dev, &node->clks);
