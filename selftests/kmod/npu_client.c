@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include <errno.h>
 #include <fcntl.h>
+#include <glob.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -119,7 +120,11 @@ int npu_bad_access(int fd)
 
 bool npu_tree_has_iommu(void)
 {
-	return !access(TREE_NPU "iommus", F_OK);
+	glob_t found = {};
+	bool has = !glob("/proc/device-tree/npu@*/iommus", 0, NULL, &found);
+
+	globfree(&found);
+	return has;
 }
 
 bool npu_tree_has_supply(void)
