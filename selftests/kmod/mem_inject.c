@@ -298,21 +298,6 @@ static int submit_async(struct things *t)
 	return ret;
 }
 
-/* The same as before, at once or as soon as jobs have been freed. */
-static bool settles(const struct npu_state *before, int fd)
-{
-	long deadline = npu_now_ms() + 5000;
-	struct npu_state now;
-
-	do {
-		now = npu_state(fd);
-		if (!memcmp(before, &now, sizeof(now)))
-			return true;
-		npu_sleep_ms(5);
-	} while (npu_now_ms() < deadline);
-	return npu_state_equal(before, &now);
-}
-
 /* Fails the call at its first place, its second, and so on, until it passes without a failure. */
 static void sweep(struct __test_metadata *_metadata, struct things *t, const struct call *call)
 {
@@ -328,7 +313,7 @@ static void sweep(struct __test_metadata *_metadata, struct things *t, const str
 	}
 	give_back(t, call->result, ret);
 	npu_sleep_ms(20);
-	before = npu_state(t->fd);
+	before = npu_state_at_rest(t->fd);
 
 	for (nth = 1; taken && nth < MAX_PLACES; nth++) {
 		arm(t, nth);
@@ -347,7 +332,7 @@ static void sweep(struct __test_metadata *_metadata, struct things *t, const str
 			passed += taken;
 			give_back(t, call->result, ret);
 		}
-		ASSERT_TRUE(settles(&before, t->fd)) {
+		ASSERT_TRUE(npu_state_returns(&before, t->fd)) {
 			TH_LOG("%s left something behind, place %u", call->name, nth);
 		}
 	}
@@ -499,7 +484,7 @@ TEST_F_TIMEOUT(inject, questions_and_sync, 300)
 /* Giving back must not fail, whatever else does: here the very first allocation. */
 TEST_F(inject, destroy)
 {
-	struct npu_state before = npu_state(self->t.fd);
+	struct npu_state before = npu_state_at_rest(self->t.fd);
 	struct rknpu_submit job;
 	int handle;
 
@@ -509,7 +494,7 @@ TEST_F(inject, destroy)
 	arm(&self->t, 1);
 	EXPECT_EQ(0, npu_destroy(self->t.fd, handle));
 	disarm(&self->t);
-	EXPECT_TRUE(settles(&before, self->t.fd));
+	EXPECT_TRUE(npu_state_returns(&before, self->t.fd));
 
 	/* The same while a job may use it. */
 	handle = create(&self->t);
@@ -522,7 +507,7 @@ TEST_F(inject, destroy)
 	EXPECT_EQ(0, npu_destroy(self->t.fd, handle));
 	disarm(&self->t);
 	npu_fault_none();
-	EXPECT_TRUE(settles(&before, self->t.fd));
+	EXPECT_TRUE(npu_state_returns(&before, self->t.fd));
 }
 
 /* In a process without any other file of the NPU, the address spaces are made anew each time. */
@@ -568,7 +553,7 @@ TEST_F(inject, iommu_map)
 	/* Runs of 1 MiB, of 64 KiB, and single pages */
 	static const unsigned int places[] = { 0, 256, 256 + 16, 256 + 16 + 3 };
 	struct rknpu_mem_create arg, retry;
-	struct npu_state before = npu_state(self->t.fd);
+	struct npu_state before = npu_state_at_rest(self->t.fd);
 	__u32 handle;
 	unsigned int i;
 
@@ -583,7 +568,7 @@ TEST_F(inject, iommu_map)
 		ASSERT_EQ(0, npu_inject(NPU_FAIL_IOMMU_MAP, places[i] * PAGE + 1, 1));
 		EXPECT_EQ(-ENOMEM, npu_create(self->t.fd, &arg));
 		ASSERT_EQ(0, npu_inject_end(NPU_FAIL_IOMMU_MAP));
-		EXPECT_TRUE(settles(&before, self->t.fd));
+		EXPECT_TRUE(npu_state_returns(&before, self->t.fd));
 		ASSERT_EQ(0, npu_create(self->t.fd, &retry));
 		EXPECT_EQ(0, npu_destroy(self->t.fd, retry.handle));
 	}
@@ -598,7 +583,7 @@ TEST_F(inject, iommu_map)
 	EXPECT_EQ(0, npu_create(self->t.fd, &arg));
 	EXPECT_NE(0, arg.dma_addr);
 	EXPECT_EQ(0, npu_destroy(self->t.fd, handle));
-	EXPECT_TRUE(settles(&before, self->t.fd));
+	EXPECT_TRUE(npu_state_returns(&before, self->t.fd));
 	EXPECT_EQ(0, npu_good_job(self->t.fd, RKNPU_CORE_AUTO_MASK));
 }
 

@@ -69,16 +69,13 @@ FIXTURE_SETUP(limits)
 	ASSERT_LE(0, self->fd);
 	ASSERT_EQ(0, npu_good_job(self->fd, RKNPU_CORE_AUTO_MASK));
 	ASSERT_EQ(0, write_number(QUOTA, 0));
-	self->before = npu_state(self->fd);
+	self->before = npu_state_at_rest(self->fd);
 }
 
 FIXTURE_TEARDOWN(limits)
 {
-	struct npu_state after;
-
 	EXPECT_EQ(0, write_number(QUOTA, 0));
-	after = npu_state(self->fd);
-	EXPECT_TRUE(npu_state_equal(&self->before, &after));
+	EXPECT_TRUE(npu_state_returns(&self->before, self->fd));
 	EXPECT_EQ(0, npu_good_job(self->fd, RKNPU_CORE_AUTO_MASK));
 	close(self->fd);
 }
@@ -226,8 +223,7 @@ TEST_F_TIMEOUT(limits, domain_used_up_by_one_buffer, 300)
 	self->before.dmabufs++;
 	self->before.own.iova = full.own.iova;
 	self->before.total.iova = full.total.iova;
-	full = npu_state(self->fd);
-	EXPECT_TRUE(npu_state_equal(&self->before, &full));
+	EXPECT_TRUE(npu_state_returns(&self->before, self->fd));
 
 	/* The other domains have room. */
 	ASSERT_EQ(0, create_in(self->fd, 2, 1, &other));

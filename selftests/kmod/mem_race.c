@@ -364,21 +364,6 @@ static int run_race(unsigned int files, unsigned int seed)
 	return ret;
 }
 
-/* Flat as soon as the jobs have been freed. */
-static bool settles(const struct npu_state *before, int fd)
-{
-	long deadline = npu_now_ms() + 10000;
-	struct npu_state now;
-
-	do {
-		now = npu_state(fd);
-		if (!memcmp(before, &now, sizeof(now)))
-			return true;
-		npu_sleep_ms(20);
-	} while (npu_now_ms() < deadline);
-	return npu_state_equal(before, &now);
-}
-
 FIXTURE(race)
 {
 	int fd;
@@ -391,13 +376,13 @@ FIXTURE_SETUP(race)
 	self->fd = npu_open();
 	ASSERT_LE(0, self->fd);
 	ASSERT_EQ(0, npu_good_job(self->fd, RKNPU_CORE_AUTO_MASK));
-	self->before = npu_state(self->fd);
+	self->before = npu_state_at_rest(self->fd);
 }
 
 FIXTURE_TEARDOWN(race)
 {
 	/* The model's reports of misuse say nothing here: doomed jobs run any list. */
-	EXPECT_TRUE(settles(&self->before, self->fd));
+	EXPECT_TRUE(npu_state_returns(&self->before, self->fd));
 	EXPECT_EQ(0, npu_good_job(self->fd, RKNPU_CORE_AUTO_MASK));
 	close(self->fd);
 }

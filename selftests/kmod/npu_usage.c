@@ -6,6 +6,7 @@
 
 #include "npu_client.h"
 #include "npu_dmabuf.h"
+#include "npu_proc.h"
 #include "npu_usage.h"
 
 #define CLIENTS "/sys/kernel/debug/rknpu/clients"
@@ -93,6 +94,37 @@ struct npu_state npu_state(int fd)
 	};
 }
 
+static bool same(const struct npu_state *a, const struct npu_state *b)
+{
+	return npu_usage_equal(a->own, b->own) && npu_usage_equal(a->total, b->total) &&
+	       a->dmabufs == b->dmabufs && a->sram_free == b->sram_free;
+}
+
+struct npu_state npu_state_at_rest(int fd)
+{
+	long deadline = npu_now_ms() + 5000;
+	struct npu_state state, next = npu_state(fd);
+
+	do {
+		state = next;
+		npu_sleep_ms(50);
+		next = npu_state(fd);
+	} while (!same(&state, &next) && npu_now_ms() < deadline);
+	return next;
+}
+
+bool npu_state_returns(const struct npu_state *before, int fd)
+{
+	long deadline = npu_now_ms() + 5000;
+	struct npu_state now = npu_state(fd);
+
+	while (!same(before, &now) && npu_now_ms() < deadline) {
+		npu_sleep_ms(5);
+		now = npu_state(fd);
+	}
+	return npu_state_equal(before, &now);
+}
+
 static void print_usage(const char *who, struct npu_usage u)
 {
 	printf("# %s: %lld bytes, %lld objects, %lld SRAM, %lld IOVA\n", who, u.bytes, u.objects,
@@ -108,9 +140,7 @@ static void print_state(const char *when, const struct npu_state *s)
 
 bool npu_state_equal(const struct npu_state *before, const struct npu_state *after)
 {
-	if (npu_usage_equal(before->own, after->own) &&
-	    npu_usage_equal(before->total, after->total) &&
-	    before->dmabufs == after->dmabufs && before->sram_free == after->sram_free)
+	if (same(before, after))
 		return true;
 	print_state("before", before);
 	print_state("after", after);

@@ -32,6 +32,12 @@ struct npu_state {
 };
 
 struct npu_state npu_state(int fd);
+/*
+ * What ended jobs held is freed a moment later. So the state before is one that does not change any
+ * more, and the one after may take its time to be the same; if not, the difference is printed.
+ */
+struct npu_state npu_state_at_rest(int fd);
+bool npu_state_returns(const struct npu_state *before, int fd);
 /* Prints the difference as a comment, if there is one. */
 bool npu_state_equal(const struct npu_state *before, const struct npu_state *after);
 
