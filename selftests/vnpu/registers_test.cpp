@@ -204,7 +204,7 @@ TEST(Window, the_soc_is_described) {
     const vnpu_info& info = board.info();
     EXPECT_STREQ(info.soc, "rk3588");
     ASSERT_EQ(info.cores, 3u);
-    ASSERT_EQ(info.windows, 5u);
+    ASSERT_EQ(info.windows, 6u);
     const std::uint64_t base[] = {0xfdab0000, 0xfdac0000, 0xfdad0000};
     for (unsigned i = 0; i < 3; ++i) {
         EXPECT_EQ(info.irq[i], 110 + i);
@@ -217,6 +217,8 @@ TEST(Window, the_soc_is_described) {
     EXPECT_EQ(info.window[3].base, 0xfd7c0000u);
     EXPECT_EQ(info.window[4].kind, VNPU_WINDOW_CONTROL);
     EXPECT_EQ(info.window[4].base, 0xfdae0000u);
+    // The power controller's kind has no name in the interface.
+    EXPECT_EQ(info.window[5].base, 0xfd8d8000u);
     EXPECT_EQ(info.sram_base, 0xff001000u);
     EXPECT_EQ(info.sram_size, 0xef000u);
 }
