@@ -36,9 +36,9 @@ Soc::Soc(const SocDesc& desc, const vnpu_host_ops& ops, void* opaque)
     info_.window[info_.windows++] = {VNPU_WINDOW_RESET, 0, desc.reset_base, ResetController::kSize};
     info_.window[info_.windows++] = {VNPU_WINDOW_CONTROL, 0, desc.control_base, kControlSize};
     if (desc.priority.size)
-        info_.window[info_.windows++] = {kWindowPriority, 0, desc.priority.base, desc.priority.size};
+        info_.window[info_.windows++] = {kWindowOther, kPriority, desc.priority.base, desc.priority.size};
     if (desc.power.base)
-        info_.window[info_.windows++] = {kWindowPower, 0, desc.power.base, PowerController::kSize};
+        info_.window[info_.windows++] = {kWindowOther, kPower, desc.power.base, PowerController::kSize};
 }
 
 const vnpu_window* Soc::find(std::uint64_t addr) const {
@@ -64,7 +64,7 @@ std::uint32_t Soc::mmio_read(std::uint64_t addr) {
     case VNPU_WINDOW_CONTROL:
         return read_control(offset);
     default:
-        return window->kind == kWindowPower ? power_.read(offset) : priority_[offset / 4];
+        return window->index == kPower ? power_.read(offset) : priority_[offset / 4];
     }
 }
 
@@ -87,7 +87,7 @@ void Soc::mmio_write(std::uint64_t addr, std::uint32_t value) {
         write_control(offset, value);
         break;
     default:
-        if (window->kind == kWindowPower)
+        if (window->index == kPower)
             write_power(offset, value);
         else
             priority_[offset / 4] = value;

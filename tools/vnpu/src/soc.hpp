@@ -17,10 +17,10 @@ namespace npu {
 class Soc {
   public:
     static constexpr std::uint64_t kControlSize = 0x1000;
-    // Kind of the window of the bandwidth priority registers, storage without effect: not named in the C border.
-    static constexpr auto kWindowPriority = static_cast<vnpu_window_kind>(3);
-    // Kind of the window of the power controller, likewise.
-    static constexpr auto kWindowPower = static_cast<vnpu_window_kind>(4);
+    // Kind of the windows of the SoC's registers beside the NPU, not named in the C border; and their indices: the
+    // bandwidth priority registers, storage without effect, and the power controller.
+    static constexpr auto kWindowOther = static_cast<vnpu_window_kind>(3);
+    static constexpr unsigned kPriority = 0, kPower = 1;
 
     Soc(const SocDesc& desc, const vnpu_host_ops& ops, void* opaque);
 
