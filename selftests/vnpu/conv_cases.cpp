@@ -198,22 +198,16 @@ std::string convolution_fp16(Random& random) {
     return compare(compute::describe(conv), load<std::uint16_t>(board, conv), halves);
 }
 
-std::string convolution_bf16(Random& random) {
-    board::Board board;
-    board::Conv conv = random_shape(random, kBf16, false);
-    conv.output = Output::Fp32;
-    // Numbers as whole multiples of 2^-13: 8 bits of mantissa, exponents -6 to 2. Their bits: sign, exponent, mantissa.
-    const auto bits = [&] { return random.pick(0, 1) << 15 | random.pick(121, 129) << 7 | random.pick(0, 127); };
-    const auto whole = [](int b) {
-        const int magnitude = (128 + (b & 127)) << ((b >> 7 & 255) - 121);
-        return b >> 15 ? -magnitude : magnitude;
-    };
+// Fp32 sums of numbers that are whole multiples of 2^-13: bits() draws one, whole() says which multiple it is.
+template <typename Bits, typename Whole>
+std::string whole_multiples(Random& random, board::Board& board, board::Conv& conv, const Format& format, Bits bits,
+                            Whole whole) {
     const auto x = random.fill<int>(compute::input_shape(conv).size(), bits);
     const auto w = random.fill<int>(weight_count(conv), bits);
     const int pad = bits();
     conv.pad_value = static_cast<std::uint32_t>(pad);
-    store(board, conv, kBf16, x, w);
-    if (const std::string wrong = run_task(board, program(conv, kBf16), 0xd); !wrong.empty())
+    store(board, conv, format, x, w);
+    if (const std::string wrong = run_task(board, program(conv, format), 0xd); !wrong.empty())
         return compute::describe(conv) + ": " + wrong;
     const auto all_whole = [&](std::vector<int> v) {
         for (int& b : v)
@@ -224,6 +218,19 @@ std::string convolution_bf16(Random& random) {
     for (std::int64_t sum : sums(conv, all_whole(x), all_whole(w), whole(pad)))
         expected.push_back(std::ldexp(static_cast<float>(sum), -26));
     return compare(compute::describe(conv), load<float>(board, conv), expected);
+}
+
+std::string convolution_bf16(Random& random) {
+    board::Board board;
+    board::Conv conv = random_shape(random, kBf16, false);
+    conv.output = Output::Fp32;
+    // Numbers as whole multiples of 2^-13: 8 bits of mantissa, exponents -6 to 2. Their bits: sign, exponent, mantissa.
+    const auto bits = [&] { return random.pick(0, 1) << 15 | random.pick(121, 129) << 7 | random.pick(0, 127); };
+    const auto whole = [](int b) {
+        const int magnitude = (128 + (b & 127)) << ((b >> 7 & 255) - 121);
+        return b >> 15 ? -magnitude : magnitude;
+    };
+    return whole_multiples(random, board, conv, kBf16, bits, whole);
 }
 
 // One kernel for each channel, in formats for which its order is known for one group of channels only.
@@ -283,22 +290,7 @@ std::string convolution_tf32(Random& random) {
         const double magnitude = 1 + (u & 0x7fffff) / 8388608.0, rounded = std::nearbyint(magnitude * 1024) / 1024;
         return static_cast<int>(std::ldexp(u >> 31 ? -rounded : rounded, exponent + 13));
     };
-    const auto x = random.fill<int>(compute::input_shape(conv).size(), bits);
-    const auto w = random.fill<int>(weight_count(conv), bits);
-    const int pad = bits();
-    conv.pad_value = static_cast<std::uint32_t>(pad);
-    store(board, conv, kTf32, x, w);
-    if (const std::string wrong = run_task(board, program(conv, kTf32), 0xd); !wrong.empty())
-        return compute::describe(conv) + ": " + wrong;
-    const auto all_whole = [&](std::vector<int> v) {
-        for (int& b : v)
-            b = whole(b);
-        return v;
-    };
-    std::vector<float> expected;
-    for (std::int64_t sum : sums(conv, all_whole(x), all_whole(w), whole(pad)))
-        expected.push_back(std::ldexp(static_cast<float>(sum), -26));
-    return compare(compute::describe(conv), load<float>(board, conv), expected);
+    return whole_multiples(random, board, conv, kTf32, bits, whole);
 }
 
 // The input converter on planes of int4, int8 and int16: four lanes, on for some channels of an atom only.
