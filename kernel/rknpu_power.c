@@ -73,19 +73,30 @@ void rknpu_power_forget_failure(struct device *dev)
 	pm_runtime_set_suspended(dev);
 }
 
-/**
- * rknpu_power_resume() - power all nodes, with a reference of runtime PM
- * @rknpu: the device
- *
- * Return: 0 or a negative errno.
- */
-int rknpu_power_resume(struct rknpu_device *rknpu)
+static void forget_failures(struct rknpu_device *rknpu)
 {
 	unsigned int i;
 
 	for (i = 0; i < rknpu->num_nodes; i++)
 		rknpu_power_forget_failure(rknpu->nodes[i]->dev);
-	return pm_runtime_resume_and_get(rknpu->pm_dev);
+}
+
+/**
+ * rknpu_power_resume() - power all nodes, with a reference of runtime PM
+ * @rknpu: the device
+ *
+ * Return: 0 or a negative errno; then the nodes are off, and can be tried again.
+ */
+int rknpu_power_resume(struct rknpu_device *rknpu)
+{
+	int ret;
+
+	/* Also what failed elsewhere, as when the system woke up. */
+	forget_failures(rknpu);
+	ret = pm_runtime_resume_and_get(rknpu->pm_dev);
+	if (ret)
+		forget_failures(rknpu);
+	return ret;
 }
 
 /**

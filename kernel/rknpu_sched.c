@@ -377,7 +377,8 @@ static void rknpu_switch_work(struct work_struct *work)
 			wake_if_awaited(rknpu);
 		}
 		rknpu_job_put(job);
-	}}
+	}
+}
 
 /**
  * rknpu_sched_fail_impossible() - end jobs that no core in service can run

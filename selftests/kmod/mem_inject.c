@@ -38,7 +38,9 @@ static int prepare_kernel(void)
 
 	for (i = 0; i < ARRAY_SIZE(settings) && !ret; i++)
 		ret = npu_write_file(settings[i][0], settings[i][1]);
-	return ret;
+	/* Those of the driver are places where fail-nth may strike, too. */
+	return ret ?: npu_inject_quietly(NPU_FAIL_IOMMU_MAP) ?:
+		      npu_inject_quietly(NPU_FAIL_POWER_ON);
 }
 
 /* What the calls work on. */

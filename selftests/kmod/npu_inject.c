@@ -21,9 +21,14 @@ static int set(const char *kind, const char *file, unsigned int value)
 	return npu_write_file(path, text);
 }
 
+int npu_inject_quietly(const char *kind)
+{
+	return set(kind, "verbose", 0);
+}
+
 int npu_inject(const char *kind, unsigned int after, unsigned int times)
 {
-	int ret = set(kind, "verbose", 0);
+	int ret = npu_inject_quietly(kind);
 
 	if (!ret)
 		ret = set(kind, "space", after);

@@ -15,5 +15,7 @@ bool npu_kernel_injects(void);
  */
 int npu_inject(const char *kind, unsigned int after, unsigned int times);
 int npu_inject_end(const char *kind);
+/* The log is not told of failures of the kind, also of those that fail-nth asks for. */
+int npu_inject_quietly(const char *kind);
 
 #endif
