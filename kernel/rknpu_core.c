@@ -200,12 +200,13 @@ static irqreturn_t rknpu_core_irq(int irq, void *data)
 	struct rknpu_device *rknpu = core->rknpu;
 	u32 status;
 
-	/* The line may be the IOMMU's, or of the time before power is on. */
-	if (!READ_ONCE(core->node->powered))
-		return IRQ_NONE;
-
 	guard(rknpu_jobs)(rknpu);
 
+	/* The line may be the IOMMU's, or stuck. */
+	if (!READ_ONCE(core->node->powered)) {
+		count_unclaimed(core);
+		return IRQ_NONE;
+	}
 	status = pc_read(core, RKNPU_PC_INT_STATUS);
 	if (!status) {
 		count_unclaimed(core);

@@ -27,6 +27,7 @@
 #include "rknpu_device.h"
 #include "rknpu_job.h"
 #include "rknpu_mmu.h"
+#include "rknpu_power.h"
 #include "rknpu_reset.h"
 #include "rknpu_sched.h"
 #include "rknpu_soc.h"
@@ -266,6 +267,22 @@ static void recover_node(struct rknpu_device *rknpu, unsigned int index)
 	queue_work(rknpu->slow_wq, &rknpu->report_work);
 }
 
+/* Without power no core can be reset. None of them has a job: those hold power. */
+static void retire_stopped(struct rknpu_device *rknpu)
+{
+	unsigned int i;
+
+	scoped_guard(rknpu_jobs, rknpu) {
+		for (i = 0; i < rknpu->num_cores; i++)
+			if (rknpu->recover & BIT(i))
+				rknpu_dispatch_retire(&rknpu->dispatch, i);
+		rknpu->recover = 0;
+		rknpu_sched_fail_impossible(rknpu);
+	}
+	wake_up(&rknpu->idle);
+	queue_work(rknpu->slow_wq, &rknpu->report_work);
+}
+
 /* Once: nothing but a new bind brings the cores back. */
 static void report_wedged(struct rknpu_device *rknpu)
 {
@@ -300,8 +317,14 @@ void rknpu_recover_work(struct work_struct *work)
 	struct rknpu_device *rknpu = container_of(work, struct rknpu_device, recover_work);
 	unsigned int i;
 
-	/* The jobs hold power, but not for long any more. */
-	pm_runtime_get_noresume(rknpu->pm_dev);
+	/*
+	 * Jobs hold power, but not for long any more; and the core of a line that is stuck while
+	 * the power is off needs it for the reset.
+	 */
+	if (rknpu_power_resume(rknpu)) {
+		retire_stopped(rknpu);
+		return;
+	}
 	for (i = 0; i < rknpu->num_nodes; i++)
 		recover_node(rknpu, i);
 	pm_runtime_mark_last_busy(rknpu->pm_dev);

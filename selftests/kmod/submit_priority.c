@@ -302,7 +302,8 @@ TEST_F_TIMEOUT(order, share_with_a_queue, 60)
 	int ours = ours_beside(&self->mm, &peer);
 
 	EXPECT_LE(15, ours);
-	EXPECT_GE(25, ours);
+	/* Until the other process has begun, ours go on. */
+	EXPECT_GE(npu_kernel_is_slow() ? 35 : 25, ours);
 }
 
 /* It has nothing in the queue while its job runs, so that one of ours comes each time. */

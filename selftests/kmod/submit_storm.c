@@ -61,6 +61,22 @@ static bool retired(int fd, unsigned int core, long timeout_ms)
 	return true;
 }
 
+/* A line that is up although the NPU is off must not cost the other cores anything, either. */
+TEST_F_TIMEOUT(storm, while_off, 60)
+{
+	unsigned int i;
+
+	npu_sleep_ms(4000);
+	npu_fault(1, VNPU_FAULT_STORM, 0);
+	npu_sleep_ms(1000);
+	for (i = 0; i < 20; i++) {
+		EXPECT_EQ(0, npu_good_job(self->fd, 1));
+		EXPECT_EQ(0, npu_good_job(self->fd, 4));
+	}
+	EXPECT_TRUE(retired(self->fd, 1, 30000));
+	EXPECT_EQ(5, npu_usable_cores(self->fd));
+}
+
 TEST_F_TIMEOUT(storm, beside_good_jobs, 60)
 {
 	unsigned int i;
