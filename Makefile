@@ -74,6 +74,13 @@ module: ## Build rknpu.ko; KDIR=, ARCH=, CROSS_COMPILE= for another kernel than 
 module-install: ## Install the module that `make module` built
 	$(MAKE) -C '$(KDIR)' M='$(abspath $(MODULE_DIR))/kernel' modules_install
 
+## Device trees --------------------------------------------------------------------------------------------------------
+
+.PHONY: dtbs
+dtbs: ## Compile the overlays for boards into build/dtbs; KSRC= names the source of the kernel whose headers count
+	tools/setup/install build lint
+	tools/dts/build build/dtbs $(if $(KSRC),'$(KSRC)')
+
 ## Virtual machine -----------------------------------------------------------------------------------------------------
 
 .PHONY: vm
