@@ -74,10 +74,10 @@ typedef struct rknpu_device_info {
 } rknpu_device_info;
 
 enum rknpu_device_features {
-    RKNPU_DEVICE_IOMMU = 1 << 0,      /* buffers may be scattered in memory */
-    RKNPU_DEVICE_FENCES = 1 << 1,     /* jobs can wait for fences and give them */
-    RKNPU_DEVICE_ISOLATION = 1 << 2,  /* a process reaches its own buffers only */
-    RKNPU_DEVICE_CORE_RESET = 1 << 3  /* a job that hangs costs nobody else anything */
+    RKNPU_DEVICE_IOMMU = 1 << 0,     /* buffers may be scattered in memory */
+    RKNPU_DEVICE_FENCES = 1 << 1,    /* jobs can wait for fences and give them */
+    RKNPU_DEVICE_ISOLATION = 1 << 2, /* a process reaches its own buffers only */
+    RKNPU_DEVICE_CORE_RESET = 1 << 3 /* a job that hangs costs nobody else anything */
 };
 
 /* size: sizeof(*info) of the caller; what the library does not know is 0. */
@@ -96,14 +96,14 @@ int rknpu_device_get_memory(const rknpu_device* device, rknpu_memory_statistics*
 int rknpu_device_usable_cores(const rknpu_device* device, uint32_t* mask);
 
 /*
- * Switches checks for development on or off: two accesses that write the same bytes, and jobs on memory that is open for
- * writing, then fail with -EBUSY.
+ * Switches checks for development on or off: two accesses that write the same bytes, and jobs on memory that is open
+ * for writing, then fail with -EBUSY.
  */
 void rknpu_device_check_accesses(rknpu_device* device, int on);
 
 /*
- * Calls visit for each node that may be an NPU. soc: its SoC, or NULL when it can't be used; reason: then why. The texts
- * are valid during the call. A visit that does not return 0 ends it.
+ * Calls visit for each node that may be an NPU. soc: its SoC, or NULL when it can't be used; reason: then why. The
+ * texts are valid during the call. A visit that does not return 0 ends it.
  */
 int rknpu_device_enumerate(int (*visit)(const char* node, const char* soc, const char* reason, void* opaque),
                            void* opaque);
@@ -278,8 +278,8 @@ typedef struct rknpu_tensor_desc {
     uint32_t type;  /* of rknpu_data_type */
     uint32_t order; /* of rknpu_tensor_order */
     uint32_t batch, channels, height, width;
-    uint32_t c2;  /* for NC1HWC2 */
-    float scale;  /* an integer q stands for (q - zero) * scale; more than 0, not looked at with HALF and FLOAT */
+    uint32_t c2; /* for NC1HWC2 */
+    float scale; /* an integer q stands for (q - zero) * scale; more than 0, not looked at with HALF and FLOAT */
     int32_t zero;
 } rknpu_tensor_desc;
 
@@ -359,7 +359,10 @@ typedef struct rknpu_matmul rknpu_matmul;
 
 enum rknpu_matmul_type {
     RKNPU_MATMUL_INT8_TO_INT32 = 0, /* A, B: int8_t; C: int32_t */
-    RKNPU_MATMUL_HALF_TO_FLOAT = 1  /* A, B: IEEE 754 binary16; C: float */
+    RKNPU_MATMUL_HALF_TO_FLOAT = 1, /* A, B: IEEE 754 binary16; C: float */
+    RKNPU_MATMUL_INT8_TO_INT8 = 2,  /* C: int8_t, the sums requantised, see rknpu_operators.h */
+    RKNPU_MATMUL_HALF_TO_HALF = 3,
+    RKNPU_MATMUL_INT4_TO_INT16 = 4 /* A, B: two elements in a byte, the even one in its low half; C: int16_t */
 };
 
 int rknpu_matmul_create(rknpu_device* device, enum rknpu_matmul_type type, uint32_t m, uint32_t k, uint32_t n,

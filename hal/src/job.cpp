@@ -171,7 +171,8 @@ Result<std::unique_ptr<detail::JobState>> build(const Device& device, std::span<
     std::uint32_t first = 0;
     for (std::size_t c = 0; c < chains.size(); ++c) {
         const auto address = static_cast<std::uint32_t>(job->commands.dma_address() + offset);
-        placed[c].encode(chains[c], address, command_access->bytes().subspan(offset));
+        placed[c].encode(chains[c], address, command_access->bytes().subspan(offset),
+                         detail::fetch_unit(device.info().soc));
         for (std::size_t i = 0; i < chains[c].size(); ++i, task_at += sizeof(rknpu_task)) {
             const rknpu_task task = describe(chains[c][i], placed[c].links()[i], address);
             std::memcpy(task_at, &task, sizeof(task));

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
 // Convolutions on the test device, against plain loops.
+#include "support/convolution_case.hpp"
 #include "support/reference.hpp"
 #include "support/test.hpp"
 #include "support/test_device.hpp"
@@ -8,132 +9,72 @@
 #include <rknpu/convolution.hpp>
 
 #include <cmath>
-#include <cstring>
 #include <limits>
 #include <vector>
 
-using rknpu::Access;
-using rknpu::Buffer;
-using rknpu::Convolution;
-using rknpu::ConvolutionInput;
-using rknpu::ConvolutionOutput;
-using rknpu::ConvolutionShape;
-using rknpu::Device;
+using namespace convolution_case;
 using rknpu::Errc;
-using rknpu::Requantisation;
-using rknpu::layout::MapOrder;
 
 namespace {
-
-std::string describe(const ConvolutionShape& s) {
-    char text[200];
-    std::snprintf(text, sizeof(text), "%ux%ux%u, %u kernels %ux%u, stride %u,%u, pad %u,%u,%u,%u%s%s", s.in_channels,
-                  s.in_height, s.in_width, s.out_channels, s.kernel_height, s.kernel_width, s.stride_y, s.stride_x,
-                  s.pad_top, s.pad_left, s.pad_bottom, s.pad_right,
-                  s.input == ConvolutionInput::Native ? "" : ", picture",
-                  s.output == ConvolutionOutput::Int8 ? "" : ", int32");
-    return text;
-}
-
-// Puts the int8 numbers in[c][y][x] into a buffer as the shape wants its input.
-Buffer make_input(const Device& device, const Convolution& conv, const ConvolutionShape& s,
-                  const std::vector<std::int8_t>& in) {
-    Buffer buffer = must(Buffer::allocate(device, conv.in_bytes()));
-    auto access = must(buffer.access(Access::Write));
-    if (s.input == ConvolutionInput::Native) {
-        must(rknpu::layout::map_to_native<std::int8_t>({s.in_channels, s.in_height, s.in_width}, MapOrder::Chw, in,
-                                                       access.bytes()));
-    } else {
-        const std::size_t pitch = std::size_t{s.row_pixels ? s.row_pixels : s.in_width} * s.in_channels;
-        for (std::size_t c = 0; c < s.in_channels; ++c) {
-            for (std::size_t y = 0; y < s.in_height; ++y) {
-                for (std::size_t x = 0; x < s.in_width; ++x)
-                    access.bytes()[y * pitch + x * s.in_channels + c] =
-                        static_cast<std::byte>(in[(c * s.in_height + y) * s.in_width + x] + 128);
-            }
-        }
-    }
-    must(access.end());
-    return buffer;
-}
-
-template <class T>
-std::vector<T> read_output(const Convolution& conv, const Buffer& out) {
-    const auto& shape = conv.out_shape();
-    std::vector<T> result(std::size_t{shape.channels} * shape.height * shape.width);
-    const auto access = must(out.access(Access::Read));
-    must(rknpu::layout::map_from_native<T>(shape, MapOrder::Chw, access.bytes(), std::span(result)));
-    return result;
-}
-
-void check(const Device& device, Random& random, const ConvolutionShape& s) {
-    std::vector<std::int8_t> in(std::size_t{s.in_channels} * s.in_height * s.in_width);
-    std::vector<std::int8_t> weights(std::size_t{s.out_channels} * s.in_channels * s.kernel_height * s.kernel_width);
-    std::vector<std::int32_t> bias(random.between(0, 3) ? s.out_channels : 0);
-    random.fill<std::int8_t>(in, -128, 127);
-    random.fill<std::int8_t>(weights, -128, 127);
-    random.fill<std::int32_t>(bias, -100000, 100000);
-
-    Convolution conv = must(Convolution::create(device, s, weights, bias));
-    const Buffer input = make_input(device, conv, s, in);
-    const Buffer output = must(Buffer::allocate(device, conv.out_bytes()));
-    const auto result = must(conv.run(input, output));
-    std::printf("# %s: %u tasks\n", describe(s).c_str(), result.tasks);
-    assert_int_equal(result.tasks, conv.tasks());
-
-    const std::uint32_t height = (s.in_height + s.pad_top + s.pad_bottom - s.kernel_height) / s.stride_y + 1;
-    const std::uint32_t width = (s.in_width + s.pad_left + s.pad_right - s.kernel_width) / s.stride_x + 1;
-    assert_int_equal(conv.out_shape().height, height);
-    assert_int_equal(conv.out_shape().width, width);
-    const auto sums = reference::convolution(s, height, width, in, weights, bias);
-    if (s.output == ConvolutionOutput::Int32) {
-        check_equal<std::int32_t>(read_output<std::int32_t>(conv, output),
-                                  std::vector<std::int32_t>(sums.begin(), sums.end()));
-    } else {
-        std::vector<std::int8_t> expected;
-        for (const std::int64_t sum : sums)
-            expected.push_back(
-                reference::requantise(sum, s.requantisation.multiplier, s.requantisation.shift, s.out_zero));
-        check_equal<std::int8_t>(read_output<std::int8_t>(conv, output), expected);
-    }
-}
-
-// A requantisation that spreads sums over the whole of int8.
-Requantisation spread(const ConvolutionShape& s) {
-    const double terms = double{1} * s.in_channels * s.kernel_height * s.kernel_width;
-    return must(Requantisation::from_scale(0.02 / std::sqrt(terms)));
-}
-
-ConvolutionShape random_shape(Random& random, int most_channels, int most_side) {
-    const auto number = [&random](int low, int high) { return static_cast<std::uint32_t>(random.between(low, high)); };
-    ConvolutionShape s;
-    s.in_channels = number(1, most_channels);
-    s.out_channels = number(1, most_channels);
-    s.in_height = number(1, most_side);
-    s.in_width = number(1, most_side);
-    s.kernel_height = number(1, 5);
-    s.kernel_width = number(1, 5);
-    s.stride_y = number(1, 3);
-    s.stride_x = number(1, 3);
-    s.pad_top = number(0, static_cast<int>(s.kernel_height) - 1);
-    s.pad_left = number(0, static_cast<int>(s.kernel_width) - 1);
-    s.pad_bottom = number(0, static_cast<int>(s.kernel_height) - 1);
-    s.pad_right = number(0, static_cast<int>(s.kernel_width) - 1);
-    s.in_height = std::max(s.in_height, s.kernel_height);
-    s.in_width = std::max(s.in_width, s.kernel_width);
-    s.in_zero = static_cast<std::int8_t>(random.between(-128, 127));
-    s.weight_zero = static_cast<std::int8_t>(random.between(-128, 127));
-    s.out_zero = static_cast<std::int8_t>(random.between(-128, 127));
-    s.output = random.between(0, 3) ? ConvolutionOutput::Int8 : ConvolutionOutput::Int32;
-    s.requantisation = spread(s);
-    return s;
-}
 
 void random_shapes(void**) {
     Random random("random_shapes");
     const Device device = test_device();
     for (int i = 0; i < 80; ++i)
         check(device, random, random_shape(random, 70, 20));
+}
+
+void channels_have_factors_and_zero_points_of_their_own(void**) {
+    Random random("channels_have_factors_and_zero_points_of_their_own");
+    const Device device = test_device();
+    for (int i = 0; i < 40; ++i)
+        check(device, random, random_shape(random, 70, 16), true);
+}
+
+void channel_scales_become_multipliers(void**) {
+    const std::vector<double> scales = {0.01, 0.02, 0.005, 0, 0.02 / 16384};
+    const auto made = must(rknpu::ChannelRequantisation::from_scales(scales));
+    const std::vector<std::uint16_t> expected = {8192, 16384, 4096, 0, 1};
+    check_equal<std::uint16_t>(made.multipliers, expected);
+    assert_true(std::fabs(std::ldexp(made.common.multiplier, -made.common.shift) - 0.02) <= 0.02 / 32768);
+    for (const std::vector<double>& bad : {std::vector<double>{}, {1, -1}, {0, 0}, {1, std::nan("")}, {40000}})
+        must_fail(rknpu::ChannelRequantisation::from_scales(bad), Errc::InvalidArgument);
+}
+
+// Two and three cores get rows of their own, or channels where there are few rows, and never more than there is.
+void cores_share_the_work(void**) {
+    Random random("cores_share_the_work");
+    const Device device = test_device();
+    using rknpu::Core;
+    const auto on = [&](ConvolutionShape s, rknpu::CoreMask cores) {
+        s.requantisation = spread(s);
+        rknpu::RunOptions options;
+        options.cores = cores;
+        return check(device, random, s, false, options);
+    };
+    for (const rknpu::CoreMask cores : {Core::Core0 | Core::Core1, Core::Core0 | Core::Core1 | Core::Core2}) {
+        for (int i = 0; i < 25; ++i)
+            on(random_shape(random, 140, i % 2 ? 20 : 5), cores);
+        ConvolutionShape wide; // one row of many channels
+        wide.in_channels = 300, wide.in_height = 1, wide.in_width = 1, wide.out_channels = 500;
+        on(wide, cores);
+        ConvolutionShape large;
+        large.in_channels = 64, large.in_height = 120, large.in_width = 60, large.out_channels = 20;
+        large.kernel_height = large.kernel_width = 3;
+        on(large, cores);
+    }
+    ConvolutionShape wide;
+    wide.in_channels = 64, wide.in_height = 1, wide.in_width = 1, wide.out_channels = 500;
+    std::vector<std::int8_t> weights(64 * 500);
+    Convolution conv = must(Convolution::create(device, wide, weights));
+    const Buffer in = must(Buffer::allocate(device, conv.in_bytes()));
+    const Buffer out = must(Buffer::allocate(device, conv.out_bytes()));
+    rknpu::RunOptions options;
+    options.cores = Core::Core0 | Core::Core1 | Core::Core2;
+    assert_true(must(conv.run(in, out, options)).cores == options.cores);
+    options.cores = Core::Core1;
+    if (TEST_DEVICE[0])
+        assert_true(must(conv.run(in, out, options)).cores == options.cores);
 }
 
 void pictures(void**) {
@@ -244,6 +185,7 @@ void convolutions_follow_each_other_in_the_npus_order(void**) {
     Random random("convolutions_follow_each_other_in_the_npus_order");
     const Device device = test_device();
     ConvolutionShape first = random_shape(random, 20, 20);
+    first.activation = Activation::None;
     first.output = ConvolutionOutput::Int8;
     std::vector<std::int8_t> in(std::size_t{first.in_channels} * first.in_height * first.in_width);
     std::vector<std::int8_t> w1(std::size_t{first.out_channels} * first.in_channels * first.kernel_height *
@@ -320,6 +262,22 @@ void bad_shapes_are_refused(void**) {
     refuses([](Shape& s) { s.requantisation = {32768, 0}; }, Errc::InvalidArgument);
     refuses([](Shape& s) { s.requantisation = {1, 48}; }, Errc::InvalidArgument);
     refuses([](Shape& s) { s.row_pixels = 32; }, Errc::InvalidArgument); // no picture
+    refuses([](Shape& s) { s.dilation_x = 0; }, Errc::InvalidArgument);
+    refuses([](Shape& s) { s.dilation_y = 33; }, Errc::InvalidArgument);
+    refuses([](Shape& s) { s.dilation_y = 6; }, Errc::InvalidArgument); // more than the padded input
+    refuses([](Shape& s) { s.groups = 0; }, Errc::InvalidArgument);
+    refuses([](Shape& s) { s.groups = 3; }, Errc::InvalidArgument); // 4 output channels
+    refuses([](Shape& s) { s.output = rknpu::ConvolutionOutput::Half; }, Errc::InvalidArgument);
+    refuses([](Shape& s) { s.input = rknpu::ConvolutionInput::Half; }, Errc::InvalidArgument);
+    refuses(
+        [](Shape& s) {
+            s.input = rknpu::ConvolutionInput::Half;
+            s.output = rknpu::ConvolutionOutput::Half;
+        },
+        Errc::InvalidArgument); // int8 weights
+    for (const double bound : {-1.0, 0.5, 3e9, std::nan("")})
+        refuses([bound](Shape& s) { s.activation = rknpu::Activation::Clamp, s.activation_bound = bound; },
+                Errc::InvalidArgument);
     refuses([](Shape& s) { s.input = ConvolutionInput::Gray8; }, Errc::InvalidArgument);
     refuses([](Shape& s) { s.input = ConvolutionInput::Rgb888, s.in_width = 17; }, Errc::BadLayout);
     refuses([](Shape& s) { s.input = ConvolutionInput::Rgb888, s.row_pixels = 40; }, Errc::BadLayout);
@@ -360,6 +318,9 @@ void short_buffers_are_refused(void**) {
 
 const CMUnitTest kTests[] = {
     cmocka_unit_test(random_shapes),
+    cmocka_unit_test(channels_have_factors_and_zero_points_of_their_own),
+    cmocka_unit_test(channel_scales_become_multipliers),
+    cmocka_unit_test(cores_share_the_work),
     cmocka_unit_test(pictures),
     cmocka_unit_test(large_shapes_are_cut),
     cmocka_unit_test(largest_kernels_strides_and_padding),

@@ -17,13 +17,6 @@ using namespace rknpu::detail;
 
 namespace {
 
-std::uint32_t bytes_of(MacInput in) {
-    return in == MacInput::Int8 ? 1 : 2;
-}
-std::uint32_t bytes_of(MacOutput out) {
-    return out == MacOutput::Int8 ? 1 : 4;
-}
-
 std::uint32_t up(std::uint32_t a, std::uint32_t b) {
     return (a + b - 1) / b;
 }
@@ -36,10 +29,10 @@ std::uint32_t row_entries(std::uint32_t atoms, std::uint32_t width) {
 
 void check_task(const MacTask& t) {
     must(command_list(t).check()); // every number fits its field
-    const std::uint32_t atoms = t.channels * bytes_of(t.in) / 16;
-    assert_int_equal(t.channels * bytes_of(t.in) % 16, 0);
+    const std::uint32_t atoms = t.channels * bits_of(t.in) / 128;
+    assert_int_equal(t.channels * bits_of(t.in) % 128, 0);
     const std::uint32_t data_banks = up(row_entries(atoms, t.in_width) * t.in_height, 256);
-    const std::uint32_t weights = t.kernel_width * t.kernel_height * t.channels * bytes_of(t.in) * t.kernels;
+    const std::uint32_t weights = t.kernel_width * t.kernel_height * t.channels * bits_of(t.in) / 8 * t.kernels;
     const std::uint32_t weight_banks = up(weights, 32768) + 1;
     if (data_banks > t.data_banks || weight_banks > 12 - t.data_banks)
         print_error("%u x %u of %u atoms: %u of %u data banks, %u of %u weight banks\n", t.in_height, t.in_width, atoms,
@@ -148,8 +141,11 @@ void check_convolution(const ConvolutionShape& shape) {
         const std::uint64_t end = task.out_address + 16ull * ((surfaces - 1) * task.out_surface_stride) +
                                   16ull * ((task.out_height - 1) * plan.out.width + task.out_width);
         assert_true(end <= 0x40000000 + output_bytes(plan));
-        assert_true(task.bias_address + task.out_channels * 4 <= 0x3000000 + bias_bytes(plan));
-        assert_true(task.weight_address + task.kernels * plan.kernel_bytes <= 0x2000000 + weight_bytes(plan));
+        assert_true(task.bias_address + operand_bytes(task.out_channels, plan.per_channel) <=
+                    0x3000000 + bias_bytes(plan));
+        assert_true(task.weight_address +
+                        task.kernels * task.kernel_width * task.kernel_height * task.channels * bits_of(task.in) / 8 <=
+                    0x2000000 + weight_bytes(plan));
         // Input rows that are read exist.
         const std::uint64_t pitch = std::uint64_t{plan.row_pixels} * (plan.pixel_bytes ? plan.pixel_bytes : 16);
         const std::uint64_t last_row = (task.feature_address - 0x1000000) / pitch + task.in_height - 1;

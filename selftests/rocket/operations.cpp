@@ -111,18 +111,16 @@ std::vector<C> multiply(Npu& npu, const Sizes& s, const std::vector<A>& a, const
     return c;
 }
 
-// Weights as the tasks of the plan want them, group after group.
+// Weights as the tasks of the plan want them, slice after slice.
 std::vector<std::byte> native_weights(const ConvolutionPlan& plan, const std::vector<std::int8_t>& weights) {
     const ConvolutionShape& s = plan.shape;
     const std::size_t kernel = std::size_t{s.in_channels} * s.kernel_height * s.kernel_width;
     std::vector<std::byte> native(weight_bytes(plan));
-    for (std::uint32_t first = 0; first < s.out_channels; first += plan.kernels) {
-        const std::uint32_t count = std::min(plan.kernels, s.out_channels - first);
-        must(rknpu::layout::kernels_to_native<std::int8_t>({count, s.in_channels, s.kernel_height, s.kernel_width},
-                                                           std::span(weights).subspan(first * kernel, count * kernel),
-                                                           s.weight_zero,
-                                                           std::span(native).subspan(first * plan.kernel_bytes)));
-    }
+    for (const auto& slice : plan.slices)
+        must(rknpu::layout::kernels_to_native<std::int8_t>(
+            {slice.count, s.in_channels, s.kernel_height, s.kernel_width},
+            std::span(weights).subspan(slice.first * kernel, slice.count * kernel), s.weight_zero,
+            std::span(native).subspan(slice.weight_offset)));
     return native;
 }
 

@@ -8,6 +8,7 @@
 #include <rknpu/convolution.hpp>
 #include <rknpu/device.hpp>
 #include <rknpu/dmabuf.hpp>
+#include <rknpu/elementwise.hpp>
 #include <rknpu/error.hpp>
 #include <rknpu/flags.hpp>
 #include <rknpu/half.hpp>
@@ -16,7 +17,9 @@
 #include <rknpu/layout.hpp>
 #include <rknpu/matmul.hpp>
 #include <rknpu/matrix.hpp>
+#include <rknpu/pooling.hpp>
 #include <rknpu/regcmd.hpp>
+#include <rknpu/requantisation.hpp>
 #include <rknpu/result.hpp>
 #include <rknpu/soc.hpp>
 #include <rknpu/tensor.hpp>

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
-#include "c_api/handles.hpp"
+#include "c_api/run.hpp"
 
-#include <chrono>
 #include <cstddef>
 #include <span>
 #include <utility>
@@ -12,42 +11,10 @@ using namespace rknpu::c_api;
 struct rknpu_job {
     rknpu::Job job;
 };
-struct rknpu_matmul {
-    rknpu::Matmul matmul;
-    rknpu::MatmulType type;
-};
 
 namespace {
 
-int finish_run(const rknpu::Result<rknpu::RunResult>& result, uint64_t* hardware_ns) noexcept {
-    if (!result)
-        return fail(result.error());
-    if (hardware_ns)
-        *hardware_ns = static_cast<uint64_t>(result->hardware_time.count());
-    return RKNPU_OK;
-}
-
-constexpr uint32_t kAllCores = 7;
 constexpr uint32_t kAllBlocks = 0x7d;
-
-rknpu::RunOptions options_of(uint32_t cores, uint32_t timeout_ms) noexcept {
-    using rknpu::Core;
-    rknpu::RunOptions options;
-    options.cores = flags_of<Core>(cores, {Core::Core0, Core::Core1, Core::Core2});
-    options.timeout = std::chrono::milliseconds(timeout_ms);
-    return options;
-}
-
-template <class T>
-std::span<const T> elements(const void* data, size_t size) noexcept {
-    return {static_cast<const T*>(data), size / sizeof(T)};
-}
-
-template <class A, class C>
-rknpu::Result<rknpu::RunResult> multiply(rknpu::Matmul& matmul, const void* a, size_t a_size, void* c, size_t c_size,
-                                         const rknpu::RunOptions& options) noexcept {
-    return matmul.run(elements<A>(a, a_size), std::span<C>(static_cast<C*>(c), c_size / sizeof(C)), options);
-}
 
 } // namespace
 
@@ -255,38 +222,4 @@ RKNPU_C_API int rknpu_job_run(rknpu_job* job, uint32_t cores, uint32_t timeout_m
     if (cores & ~kAllCores)
         return invalid("rknpu_job_run: there are the cores 1, 2 and 4");
     return finish_run(job->job.run(options_of(cores, timeout_ms)), hardware_ns);
-}
-
-RKNPU_C_API int rknpu_matmul_create(rknpu_device* device, enum rknpu_matmul_type type, uint32_t m, uint32_t k,
-                                    uint32_t n, rknpu_matmul** matmul) {
-    if (!device || !matmul)
-        return invalid("rknpu_matmul_create: a pointer is NULL");
-    if (type != RKNPU_MATMUL_INT8_TO_INT32 && type != RKNPU_MATMUL_HALF_TO_FLOAT)
-        return invalid("rknpu_matmul_create: unknown type");
-    const auto kind =
-        type == RKNPU_MATMUL_INT8_TO_INT32 ? rknpu::MatmulType::Int8ToInt32 : rknpu::MatmulType::HalfToFloat;
-    return give(rknpu::Matmul::create(device->device, {kind, m, k, n}), matmul, kind);
-}
-
-RKNPU_C_API void rknpu_matmul_free(rknpu_matmul* matmul) {
-    delete matmul;
-}
-
-RKNPU_C_API int rknpu_matmul_set_b(rknpu_matmul* matmul, const void* b, size_t size) {
-    if (!matmul || !b)
-        return invalid("rknpu_matmul_set_b: a pointer is NULL");
-    return finish(matmul->type == rknpu::MatmulType::Int8ToInt32
-                      ? matmul->matmul.set_b(elements<std::int8_t>(b, size))
-                      : matmul->matmul.set_b(elements<rknpu::Half>(b, size)));
-}
-
-RKNPU_C_API int rknpu_matmul_run(rknpu_matmul* matmul, const void* a, size_t a_size, void* c, size_t c_size,
-                                 uint32_t timeout_ms, uint64_t* hardware_ns) {
-    if (!matmul || !a || !c)
-        return invalid("rknpu_matmul_run: a pointer is NULL");
-    const auto options = options_of(0, timeout_ms);
-    return finish_run(matmul->type == rknpu::MatmulType::Int8ToInt32
-                          ? multiply<std::int8_t, std::int32_t>(matmul->matmul, a, a_size, c, c_size, options)
-                          : multiply<rknpu::Half, float>(matmul->matmul, a, a_size, c, c_size, options),
-                      hardware_ns);
 }

@@ -5,6 +5,7 @@
 #include "buffer_state.hpp"
 
 #include <algorithm>
+#include <span>
 
 namespace rknpu::detail {
 namespace {
@@ -13,21 +14,35 @@ constexpr std::uint32_t kAlignment = 16; // of all that the NPU addresses
 
 } // namespace
 
-Result<RunResult> BoundJobs::run(std::uint32_t in, std::uint32_t out, const RunOptions& options) {
+Result<BoundJobs::Bound> BoundJobs::bind(const Places& places, std::uint32_t cores) const {
+    const std::vector<Lists> chains = build_(places, cores);
+    const std::vector<std::span<const CommandList>> spans(chains.begin(), chains.end());
+    auto job = Job::create(device_, spans);
+    if (!job)
+        return std::move(job).error();
+    return Bound{places, cores, chains.size(), *std::move(job)};
+}
+
+Result<RunResult> BoundJobs::run(const Places& places, const RunOptions& options) {
+    const std::uint32_t mask = options.cores.bits();
+    const std::uint32_t cores = mask == 3 ? 2 : mask == 7 ? 3 : 1;
     const auto found =
-        std::find_if(jobs_.begin(), jobs_.end(), [&](const Bound& b) { return b.in == in && b.out == out; });
+        std::ranges::find_if(jobs_, [&](const Bound& b) { return b.places == places && b.cores == cores; });
     if (found != jobs_.end()) {
         std::rotate(found, found + 1, jobs_.end());
     } else {
-        const auto lists = build_(in, out);
-        auto job = Job::create(device_, lists);
-        if (!job)
-            return std::move(job).error();
+        auto bound = bind(places, cores);
+        if (!bound)
+            return std::move(bound).error();
         if (jobs_.size() == kMost)
             jobs_.erase(jobs_.begin());
-        jobs_.push_back({in, out, *std::move(job)});
+        jobs_.push_back(*std::move(bound));
     }
-    return jobs_.back().job.run(options);
+    Bound& bound = jobs_.back();
+    RunOptions used = options;
+    if (cores > 1) // work that can't be shared by so many leaves some of them free
+        used.cores = bound.chains == 1 ? CoreMask(Core::Core0) : CoreMask{};
+    return bound.job.run(used);
 }
 
 Result<std::uint32_t> locate(const BufferView& view, std::uint64_t bytes, const char* what) {
@@ -42,11 +57,14 @@ Result<std::uint32_t> locate(const BufferView& view, std::uint64_t bytes, const 
     return static_cast<std::uint32_t>(view.buffer.dma_address() + view.offset);
 }
 
-Result<void> check_soc(const Device& device) {
-    if (device.info().soc == "rk3588")
-        return {};
-    return Error(Errc::Unsupported, format("the operators know the RK3588 only; %s reports hardware version %#x",
-                                           device.info().node.c_str(), device.info().hardware_version));
+Result<void> check_lists(const std::vector<Lists>& chains) {
+    for (const Lists& chain : chains) {
+        for (const CommandList& list : chain) {
+            if (auto r = list.check(); !r)
+                return r;
+        }
+    }
+    return {};
 }
 
 } // namespace rknpu::detail

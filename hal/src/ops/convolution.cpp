@@ -6,10 +6,10 @@
 #include "buffer_state.hpp"
 #include "ops/bound_jobs.hpp"
 #include "ops/convolution_plan.hpp"
+#include "ops/convolution_weights.hpp"
 
 #include <algorithm>
-#include <cmath>
-#include <limits>
+#include <cstring>
 #include <utility>
 #include <vector>
 
@@ -17,15 +17,14 @@ namespace rknpu {
 namespace detail {
 
 struct ConvolutionState {
-    ConvolutionState(const Device& device, const ConvolutionPlan& plan, Buffer weights, Buffer bias)
-        : plan(plan), weights(std::move(weights)), bias(std::move(bias)),
-          jobs(Device(device.state()), [this](std::uint32_t in, std::uint32_t out) { return lists(in, out); }) {}
+    ConvolutionState(const Device& device, ConvolutionPlan made, Buffer weights, Buffer bias)
+        : plan(std::move(made)), weights(std::move(weights)), bias(std::move(bias)),
+          jobs(Device(device.state()),
+               [this](const Places& places, std::uint32_t cores) { return lists(places, cores); }) {}
 
-    std::vector<CommandList> lists(std::uint32_t in, std::uint32_t out) const {
-        std::vector<CommandList> result;
-        for (const auto& task : convolution_tasks(plan, {in, out, weights.dma_address(), bias.dma_address()}))
-            result.push_back(command_list(task));
-        return result;
+    std::vector<Lists> lists(const Places& places, std::uint32_t cores) const {
+        return command_lists(
+            convolution_chains(plan, {places.in, places.out, weights.dma_address(), bias.dma_address()}, cores));
     }
 
     const ConvolutionPlan plan;
@@ -37,95 +36,124 @@ struct ConvolutionState {
 
 namespace {
 
-// The bias that the NPU adds: with the part of the sum that comes from the zero point of the input.
-Result<std::vector<std::int32_t>> effective_bias(const ConvolutionShape& s, std::span<const std::int8_t> weights,
-                                                 std::span<const std::int32_t> bias) {
-    const std::size_t kernel = std::size_t{s.in_channels} * s.kernel_height * s.kernel_width;
-    std::vector<std::int32_t> result(s.out_channels);
-    for (std::uint32_t c = 0; c < s.out_channels; ++c) {
-        std::int64_t sum = 0;
-        for (const std::int8_t w : weights.subspan(c * kernel, kernel))
-            sum += w - s.weight_zero;
-        const std::int64_t value = (bias.empty() ? 0 : bias[c]) - s.in_zero * sum;
-        if (value < std::numeric_limits<std::int32_t>::min() || value > std::numeric_limits<std::int32_t>::max())
-            return Error(Errc::InvalidArgument,
-                         detail::format("convolution: the bias %d of channel %u overflows with the zero point of the "
-                                        "input",
-                                        bias.empty() ? 0 : bias[c], c));
-        result[c] = static_cast<std::int32_t>(value);
-    }
-    return result;
+constexpr std::uint16_t kMostMultiplier = 1u << detail::kChannelShift;
+
+std::uint64_t weight_count(const ConvolutionShape& s) {
+    return std::uint64_t{s.out_channels} * (s.in_channels / s.groups) * s.kernel_height * s.kernel_width;
 }
 
-Result<Buffer> upload_bias(const Device& device, std::uint64_t bytes, std::span<const std::int32_t> bias) {
+Result<void> check_weights(const ConvolutionShape& s, std::uint64_t bytes, std::uint64_t element) {
+    return detail::check_range(bytes, 0, weight_count(s) * element, "weights of a convolution");
+}
+
+template <class T>
+Result<void> check_each(const ConvolutionShape& s, std::span<const T> values, const char* what) {
+    if (values.empty())
+        return {};
+    return detail::check_range(values.size_bytes(), 0, std::uint64_t{s.out_channels} * sizeof(T), what);
+}
+
+Result<void> check_channels(const ConvolutionShape& s, const ConvolutionChannels& channels) {
+    if (auto r = check_each(s, channels.bias, "bias of a convolution"); !r)
+        return r;
+    if (auto r = check_each(s, channels.multipliers, "multipliers of a convolution"); !r)
+        return r;
+    if (auto r = check_each(s, channels.weight_zeros, "zero points of a convolution's weights"); !r)
+        return r;
+    if (std::ranges::any_of(channels.multipliers, [](std::uint16_t m) { return m > kMostMultiplier; }))
+        return Error(Errc::InvalidArgument,
+                     detail::format("convolution: a multiplier of a channel is more than %u", kMostMultiplier));
+    return {};
+}
+
+// A buffer that `write` fills.
+template <class Write>
+Result<Buffer> filled(const Device& device, std::uint64_t bytes, Write&& write) {
     auto buffer = Buffer::allocate(device, bytes);
     if (!buffer)
         return buffer;
     auto access = buffer->access(Access::Write);
     if (!access)
         return std::move(access).error();
-    std::ranges::copy(bias, access->as<std::int32_t>().begin());
+    if (Result<void> r = write(access->bytes()); !r)
+        return std::move(r).error();
     if (auto r = access->end(); !r)
         return std::move(r).error();
     return buffer;
 }
 
-Result<Buffer> upload_weights(const Device& device, const detail::ConvolutionPlan& plan,
-                              std::span<const std::int8_t> weights) {
-    auto buffer = Buffer::allocate(device, detail::weight_bytes(plan));
-    if (!buffer)
-        return buffer;
-    auto access = buffer->access(Access::Write);
-    if (!access)
-        return std::move(access).error();
-    const ConvolutionShape& s = plan.shape;
-    const std::size_t kernel = std::size_t{s.in_channels} * s.kernel_height * s.kernel_width;
-    // The block works on pairs of kernels: an odd one gets a partner of zeroes.
-    std::vector<std::int8_t> pairs;
-    if (s.out_channels % 2) {
-        pairs.assign(weights.begin(), weights.begin() + static_cast<std::ptrdiff_t>(s.out_channels * kernel));
-        pairs.resize((s.out_channels + 1) * kernel);
-        weights = pairs;
-    }
-    const std::uint32_t all = s.out_channels + s.out_channels % 2;
-    for (std::uint32_t first = 0; first < all; first += plan.kernels) {
-        const std::uint32_t count = std::min(plan.kernels, all - first);
-        auto r = layout::kernels_to_native<std::int8_t>(
-            {count, s.in_channels, s.kernel_height, s.kernel_width}, weights.subspan(first * kernel, count * kernel),
-            s.weight_zero, access->bytes().subspan(std::size_t{first} * plan.kernel_bytes));
-        if (!r)
-            return std::move(r).error();
-    }
-    if (auto r = access->end(); !r)
+Result<std::unique_ptr<detail::ConvolutionState>> finish(const Device& device, detail::ConvolutionPlan plan,
+                                                         Result<Buffer> weights, Result<Buffer> operands) {
+    if (!weights)
+        return std::move(weights).error();
+    if (!operands)
+        return std::move(operands).error();
+    auto state =
+        std::make_unique<detail::ConvolutionState>(device, std::move(plan), *std::move(weights), *std::move(operands));
+    if (auto r = detail::check_lists(state->lists({}, 1)); !r)
         return std::move(r).error();
-    return buffer;
+    return state;
 }
 
-Result<void> check_parameters(const ConvolutionShape& s, std::span<const std::int8_t> weights,
-                              std::span<const std::int32_t> bias) {
-    const std::uint64_t need = std::uint64_t{s.out_channels} * s.in_channels * s.kernel_height * s.kernel_width;
-    if (auto r = detail::check_range(weights.size_bytes(), 0, need, "weights of a convolution"); !r)
-        return r;
-    if (bias.empty())
+Result<std::unique_ptr<detail::ConvolutionState>> make_int8(const Device& device, const ConvolutionShape& shape,
+                                                            std::span<const std::int8_t> weights,
+                                                            const ConvolutionChannels& channels) {
+    const auto rules = detail::mac_rules(device);
+    if (!rules)
+        return rules.error();
+    auto plan =
+        detail::plan_convolution(shape, *rules, !channels.multipliers.empty() || !channels.weight_zeros.empty());
+    if (!plan)
+        return std::move(plan).error();
+    if (plan->in != detail::MacInput::Int8)
+        return Error(Errc::InvalidArgument, "convolution: int8 weights for binary16 input");
+    if (auto r = check_weights(shape, weights.size_bytes(), 1); !r)
+        return std::move(r).error();
+    if (auto r = check_channels(shape, channels); !r)
+        return std::move(r).error();
+    if (rules->wide_results_only && !channels.bias.empty())
+        return Error(Errc::Unsupported,
+                     detail::format("convolution: how the NPU of %s adds a bias is not known", rules->soc));
+    auto native = filled(device, detail::weight_bytes(*plan), [&](std::span<std::byte> to) -> Result<void> {
+        detail::write_convolution_weights(*plan, weights, channels.weight_zeros, to);
         return {};
-    return detail::check_range(bias.size_bytes(), 0, std::uint64_t{s.out_channels} * sizeof(std::int32_t),
-                               "bias of a convolution");
+    });
+    auto operands = filled(device, detail::bias_bytes(*plan), [&](std::span<std::byte> to) {
+        return detail::write_convolution_operands(*plan, weights, channels, to);
+    });
+    return finish(device, *std::move(plan), std::move(native), std::move(operands));
+}
+
+Result<std::unique_ptr<detail::ConvolutionState>> make_half(const Device& device, const ConvolutionShape& shape,
+                                                            std::span<const Half> weights,
+                                                            std::span<const float> bias) {
+    const auto rules = detail::mac_rules(device);
+    if (!rules)
+        return rules.error();
+    auto plan = detail::plan_convolution(shape, *rules);
+    if (!plan)
+        return std::move(plan).error();
+    if (plan->in != detail::MacInput::Half)
+        return Error(Errc::InvalidArgument, "convolution: binary16 weights for int8 input");
+    if (auto r = check_weights(shape, weights.size_bytes(), sizeof(Half)); !r)
+        return std::move(r).error();
+    if (auto r = check_each(shape, bias, "bias of a convolution"); !r)
+        return std::move(r).error();
+    if (rules->wide_results_only && !bias.empty())
+        return Error(Errc::Unsupported,
+                     detail::format("convolution: how the NPU of %s adds a bias is not known", rules->soc));
+    auto native = filled(device, detail::weight_bytes(*plan), [&](std::span<std::byte> to) -> Result<void> {
+        detail::write_convolution_weights(*plan, weights, to);
+        return {};
+    });
+    auto operands = filled(device, detail::bias_bytes(*plan), [&](std::span<std::byte> to) -> Result<void> {
+        std::memcpy(to.data(), bias.data(), bias.empty() ? 0 : shape.out_channels * sizeof(float));
+        return {};
+    });
+    return finish(device, *std::move(plan), std::move(native), std::move(operands));
 }
 
 } // namespace
-
-Result<Requantisation> Requantisation::from_scale(double scale) noexcept {
-    constexpr int kBits = 15, kMostShift = 47;
-    int exponent = 0;
-    const double fraction = std::frexp(scale, &exponent); // 0.5 to 1
-    const auto multiplier = std::isfinite(scale) && scale > 0 ? std::lround(std::ldexp(fraction, kBits)) : 0;
-    const bool carry = multiplier == 1 << kBits;
-    const int shift = kBits - exponent - carry;
-    if (multiplier == 0 || shift < 0 || shift > kMostShift)
-        return Error(Errc::InvalidArgument, "requantisation: the scale must be a number from 2^-33 to 32767");
-    return Requantisation{static_cast<std::uint16_t>(carry ? multiplier / 2 : multiplier),
-                          static_cast<std::uint8_t>(shift)};
-}
 
 Convolution::Convolution(std::unique_ptr<detail::ConvolutionState> state) noexcept : state_(std::move(state)) {}
 Convolution::Convolution(Convolution&&) noexcept = default;
@@ -134,32 +162,28 @@ Convolution::~Convolution() = default;
 
 Result<Convolution> Convolution::create(const Device& device, const ConvolutionShape& shape,
                                         std::span<const std::int8_t> weights,
-                                        std::span<const std::int32_t> bias) noexcept {
+                                        const ConvolutionChannels& channels) noexcept {
     return detail::guarded([&]() -> Result<Convolution> {
-        if (auto r = detail::check_soc(device); !r)
-            return std::move(r).error();
-        const auto plan = detail::plan_convolution(shape);
-        if (!plan)
-            return plan.error();
-        if (auto r = check_parameters(shape, weights, bias); !r)
-            return std::move(r).error();
-        const auto all_bias = effective_bias(shape, weights, bias);
-        if (!all_bias)
-            return all_bias.error();
-        auto weight_buffer = upload_weights(device, *plan, weights);
-        if (!weight_buffer)
-            return std::move(weight_buffer).error();
-        auto bias_buffer = upload_bias(device, detail::bias_bytes(*plan), *all_bias);
-        if (!bias_buffer)
-            return std::move(bias_buffer).error();
-        auto state = std::make_unique<detail::ConvolutionState>(device, *plan, *std::move(weight_buffer),
-                                                                *std::move(bias_buffer));
-        for (const auto& list :
-             state->lists(0, 0)) { // numbers that don't fit a register show now, not at the first run
-            if (auto r = list.check(); !r)
-                return std::move(r).error();
-        }
-        return Convolution(std::move(state));
+        auto state = make_int8(device, shape, weights, channels);
+        if (!state)
+            return std::move(state).error();
+        return Convolution(*std::move(state));
+    });
+}
+
+Result<Convolution> Convolution::create(const Device& device, const ConvolutionShape& shape,
+                                        std::span<const std::int8_t> weights,
+                                        std::span<const std::int32_t> bias) noexcept {
+    return create(device, shape, weights, ConvolutionChannels{bias, {}, {}});
+}
+
+Result<Convolution> Convolution::create(const Device& device, const ConvolutionShape& shape,
+                                        std::span<const Half> weights, std::span<const float> bias) noexcept {
+    return detail::guarded([&]() -> Result<Convolution> {
+        auto state = make_half(device, shape, weights, bias);
+        if (!state)
+            return std::move(state).error();
+        return Convolution(*std::move(state));
     });
 }
 
@@ -171,7 +195,7 @@ Result<RunResult> Convolution::run(BufferView in, BufferView out, const RunOptio
         const auto to = detail::locate(out, out_bytes(), "output of a convolution");
         if (!to)
             return to.error();
-        return state_->jobs.run(*from, *to, options);
+        return state_->jobs.run({*from, 0, *to}, options);
     });
 }
 

@@ -2,25 +2,23 @@
 #include "ops/convolution_plan.hpp"
 
 #include "base/format.hpp"
-#include "ops/bound_jobs.hpp"
 #include "ops/cbuf.hpp"
 
 #include <algorithm>
+#include <cmath>
 
 namespace rknpu::detail {
 namespace {
 
-constexpr std::uint32_t kAtomBytes = layout::kAtomBytes;
 constexpr std::uint32_t kMostSide = 1u << 16;    // of a map; keeps all products within 64 bits
 constexpr std::uint32_t kMostChannels = 16384;   // DATAIN_CHANNEL_REAL
 constexpr std::uint32_t kMostTaskSide = 2047;    // DATAIN_WIDTH and others
 constexpr std::uint32_t kMostTaskKernels = 8192; // channel fields of the DPU
-constexpr std::uint32_t kMostKernelSide = 31, kMostStride = 7, kMostPadding = 15;
+constexpr std::uint32_t kMostKernelSide = 31, kMostStride = 7, kMostPadding = 15, kMostDilation = 32;
 constexpr std::uint32_t kPictureRowMultiple = 16; // pixels
-constexpr std::uint32_t kLeastKernels = 16;       // a task writes whole atoms of channels
-constexpr std::uint32_t kRowsAtOnce = 4;          // that the block fetches of a whole map
-constexpr std::uint32_t kGrains = 50;             // rows that are buffered before the work starts
-constexpr std::uint64_t kTaskCost = 16 * 1000;    // bytes that could be moved while a task is set up
+constexpr std::uint32_t kMostPassBytes = 128;     // of a pixel: SIZE_E counts to 8 atoms
+constexpr double kMostBound = 2147483647;
+constexpr std::uint64_t kTaskCost = 16 * 1000; // bytes that could be moved while a task is set up
 
 std::uint32_t round_up(std::uint32_t a, std::uint32_t b) {
     return (a + b - 1) / b * b;
@@ -33,17 +31,6 @@ Error bad(const std::string& what) {
     return {Errc::InvalidArgument, "convolution: " + what};
 }
 
-struct Axis {
-    std::uint32_t in, kernel, stride, pad_before, pad_after;
-};
-
-Axis rows_of(const ConvolutionShape& s) {
-    return {s.in_height, s.kernel_height, s.stride_y, s.pad_top, s.pad_bottom};
-}
-Axis columns_of(const ConvolutionShape& s) {
-    return {s.in_width, s.kernel_width, s.stride_x, s.pad_left, s.pad_right};
-}
-
 Result<std::uint32_t> output_side(const Axis& a, const char* name) {
     if (a.in == 0 || a.in > kMostSide)
         return bad(format("input %s %u is not from 1 to %u", name, a.in, kMostSide));
@@ -51,28 +38,78 @@ Result<std::uint32_t> output_side(const Axis& a, const char* name) {
         return bad(format("kernel %s %u is not from 1 to %u", name, a.kernel, kMostKernelSide));
     if (a.stride == 0 || a.stride > kMostStride)
         return bad(format("%s stride %u is not from 1 to %u", name, a.stride, kMostStride));
-    if (a.pad_before >= a.kernel || a.pad_after >= a.kernel || a.pad_before > kMostPadding)
-        return bad(format("%s padding %u and %u: less than the kernel's %u, and the first at most %u", name,
-                          a.pad_before, a.pad_after, a.kernel, kMostPadding));
-    if (a.in + a.pad_before + a.pad_after < a.kernel)
-        return bad(format("the kernel's %s %u is more than the padded input has", name, a.kernel));
-    return (a.in + a.pad_before + a.pad_after - a.kernel) / a.stride + 1;
+    if (a.dilation == 0 || a.dilation > kMostDilation)
+        return bad(format("%s dilation %u is not from 1 to %u", name, a.dilation, kMostDilation));
+    if (a.pad_before >= a.span() || a.pad_after >= a.span() || a.pad_before > kMostPadding)
+        return bad(format("%s padding %u and %u: less than the %u that the kernel covers, and the first at most %u",
+                          name, a.pad_before, a.pad_after, a.span(), kMostPadding));
+    if (a.in + a.pad_before + a.pad_after < a.span())
+        return bad(format("the kernel covers a %s of %u, more than the padded input has", name, a.span()));
+    return a.outputs();
 }
 
-Result<void> check_output(const ConvolutionShape& s) {
-    if (s.output == ConvolutionOutput::Int8 &&
+Result<void> check_types(ConvolutionPlan& plan) {
+    const ConvolutionShape& s = plan.shape;
+    const bool half = s.input == ConvolutionInput::Half;
+    plan.in = half ? MacInput::Half : MacInput::Int8;
+    switch (s.output) {
+    case ConvolutionOutput::Int8:
+        plan.result = MacOutput::Int8;
+        break;
+    case ConvolutionOutput::Int32:
+        plan.result = MacOutput::Int32;
+        break;
+    case ConvolutionOutput::Half:
+        plan.result = MacOutput::Half;
+        break;
+    case ConvolutionOutput::Float:
+        plan.result = MacOutput::Float;
+        break;
+    }
+    if (half != (plan.result == MacOutput::Half || plan.result == MacOutput::Float))
+        return bad("int8 input gives int8 or int32, binary16 input gives half or float");
+    if (half && (s.in_zero != 0 || s.weight_zero != 0 || s.out_zero != 0))
+        return bad("zero points are for int8");
+    if (plan.result == MacOutput::Int8 &&
         (s.requantisation.multiplier == 0 || s.requantisation.multiplier > 32767 || s.requantisation.shift > 47))
         return bad(format("requantisation %u * 2^-%u: multiplier from 1 to 32767, shift from 0 to 47",
                           s.requantisation.multiplier, s.requantisation.shift));
+    const double bound = s.activation_bound;
+    if (s.activation == Activation::Clamp &&
+        !(bound >= 0 && bound <= kMostBound && (half || bound == std::floor(bound))))
+        return bad(format("an activation that is bound by %g", bound));
+    return {};
+}
+
+Result<void> check_soc_can(const ConvolutionPlan& plan) {
+    const ConvolutionShape& s = plan.shape;
+    if (!plan.rules.wide_results_only)
+        return {};
+    if (bytes_of(plan.result) != 4 || s.in_zero != 0 || s.weight_zero != 0 || s.activation != Activation::None ||
+        plan.per_channel || plan.pixel_bytes != 0)
+        return Error(Errc::Unsupported,
+                     format("convolution: of the NPU of %s only feature maps, sums of 32 bits and zero points of 0 are "
+                            "known",
+                            plan.rules.soc));
+    return {};
+}
+
+Result<void> check_channels(const ConvolutionShape& s) {
+    if (s.in_channels == 0 || s.in_channels > kMostChannels || s.out_channels == 0 || s.out_channels > kMostChannels)
+        return bad(
+            format("%u input and %u output channels: each from 1 to %u", s.in_channels, s.out_channels, kMostChannels));
+    if (s.groups == 0 || s.in_channels % s.groups != 0 || s.out_channels % s.groups != 0)
+        return bad(format("%u input and %u output channels can't be parted into %u groups", s.in_channels,
+                          s.out_channels, s.groups));
     return {};
 }
 
 // What depends on how the input lies in memory.
 Result<void> plan_input(ConvolutionPlan& plan) {
     const ConvolutionShape& s = plan.shape;
-    plan.channels = round_up(s.in_channels, layout::kAtom<std::int8_t>);
+    plan.channels = round_up(s.in_channels, plan.rules.atom(plan.in));
     plan.row_pixels = s.in_width;
-    if (s.input == ConvolutionInput::Native) {
+    if (s.input == ConvolutionInput::Native || s.input == ConvolutionInput::Half) {
         if (s.row_pixels != 0 && s.row_pixels != s.in_width)
             return bad("row_pixels is for pictures");
         return {};
@@ -94,170 +131,128 @@ Result<void> plan_input(ConvolutionPlan& plan) {
     return {};
 }
 
-// Input rows or columns that `out` outputs need, when no padding helps.
-std::uint32_t needed(const Axis& a, std::uint32_t out) {
-    return static_cast<std::uint32_t>(std::min<std::uint64_t>(a.in, (std::uint64_t{out} - 1) * a.stride + a.kernel));
-}
-
-// Outputs along an axis that can be had from `in` inputs in one task.
-std::uint32_t outputs_from(const Axis& a, std::uint32_t in, std::uint32_t out) {
-    if (in >= a.in)
-        return out;
-    return in < a.kernel ? 0 : (in - a.kernel) / a.stride + 1;
-}
-
-// Columns of the input that a piece of plan.columns columns reads: whole rows also take what the stride leaves over.
-std::uint32_t piece_width(const ConvolutionPlan& plan) {
-    return plan.columns == plan.out.width ? plan.shape.in_width : needed(columns_of(plan.shape), plan.columns);
-}
-
-// Kernels that fit beside `banks` banks of features. The block works on pairs and writes whole atoms of channels.
-std::uint32_t kernels_beside(const ConvolutionPlan& plan, std::uint32_t banks) {
-    const std::uint32_t pass = channels_per_pass(MacInput::Int8);
-    const std::uint32_t fit = std::min(cbuf::weight_bytes_beside(banks) / plan.kernel_bytes, kMostTaskKernels);
-    const std::uint32_t all = round_up(plan.shape.out_channels, 2);
-    if (fit >= all)
-        return all;
-    return fit >= pass ? fit / pass * pass : fit / kLeastKernels * kLeastKernels;
+// Ways to part the kernels, all of which fit the on-chip buffer beside one bank of features.
+std::vector<std::vector<KernelSlice>> candidates(const ConvolutionPlan& plan, const KernelShape& shape) {
+    const auto slices = [&](std::uint32_t kernels) {
+        return kernel_slices(shape, plan.rules, plan.depthwise, kernels);
+    };
+    std::vector<std::vector<KernelSlice>> result;
+    if (shape.groups > 1) {
+        const std::uint32_t least = plan.depthwise ? plan.pass() : kLeastKernels;
+        for (std::uint32_t kernels = least;; kernels *= 2) {
+            result.push_back(slices(std::min(kernels, kMostTaskKernels)));
+            if (kernels >= std::min(shape.out_channels, kMostTaskKernels))
+                return result;
+        }
+    }
+    // As many as fit beside each number of banks. The block works on pairs and writes whole atoms of channels.
+    const std::uint32_t kernel_bytes = shape.taps * shape.stored_channels * bits_of(shape.in) / 8;
+    const std::uint32_t all = round_up(shape.out_channels, 2), pass = plan.pass();
+    std::uint32_t before = 0;
+    for (std::uint32_t banks = 1; banks <= cbuf::kMaxDataBanks; ++banks) {
+        const std::uint32_t fit = std::min(cbuf::weight_bytes_beside(banks) / kernel_bytes, kMostTaskKernels);
+        const std::uint32_t kernels = fit >= all    ? all
+                                      : fit >= pass ? fit / pass * pass
+                                                    : fit / kLeastKernels * kLeastKernels;
+        if (kernels != 0 && kernels != before)
+            result.push_back(slices(kernels));
+        before = kernels;
+    }
+    return result;
 }
 
 // The cut into rows and kernels that moves the least bytes, for pieces of plan.columns columns. False: none fits.
-bool cut(ConvolutionPlan& plan) {
-    const ConvolutionShape& s = plan.shape;
-    const std::uint32_t atoms = plan.channels / layout::kAtom<std::int8_t>;
+bool cut(ConvolutionPlan& plan, const std::vector<std::vector<KernelSlice>>& ways) {
+    const Axis axis = rows_of(plan.shape);
     const std::uint32_t width = piece_width(plan);
-    const std::uint32_t pieces = divide_up(plan.out.width, plan.columns);
-    const std::uint32_t entries = cbuf::entries_per_row(atoms, width);
+    const std::uint64_t pieces = divide_up(plan.out.width, plan.columns);
     std::uint64_t least = UINT64_MAX;
-    for (std::uint32_t banks = 1; banks <= cbuf::kMaxDataBanks; ++banks) {
-        const std::uint32_t in_rows = std::min(cbuf::rows_in(banks, entries), kMostTaskSide);
-        const std::uint32_t rows = std::min(outputs_from(rows_of(s), in_rows, plan.out.height), kMostTaskSide);
-        const std::uint32_t kernels = kernels_beside(plan, banks);
-        if (rows == 0 || kernels == 0)
-            continue;
-        const std::uint64_t groups = divide_up(s.out_channels, kernels);
-        const std::uint64_t tasks = groups * pieces * divide_up(plan.out.height, rows);
-        const std::uint64_t piece_bytes = std::uint64_t{needed(rows_of(s), rows)} * width * atoms * kAtomBytes;
-        const std::uint64_t cost =
-            tasks * (piece_bytes + kTaskCost) + std::uint64_t{plan.kernel_bytes} * s.out_channels;
-        if (cost < least) {
-            least = cost;
-            plan.rows = rows;
-            plan.kernels = kernels;
-            plan.data_banks = banks;
+    const std::vector<KernelSlice>* best = nullptr;
+    for (const auto& slices : ways) {
+        std::uint32_t channels = 0;
+        std::uint64_t largest = 0, all_weights = 0, all_channels = 0;
+        for (const KernelSlice& s : slices) {
+            channels = std::max(channels, s.channels);
+            largest = std::max(largest, s.weight_bytes());
+            all_weights += s.weight_bytes();
+            all_channels += s.channels;
+        }
+        const std::uint32_t entries = cbuf::entries_per_row(channels / plan.rules.atom(plan.in), width);
+        for (std::uint32_t banks = 1; banks <= cbuf::kMaxDataBanks; ++banks) {
+            const std::uint32_t in_rows = std::min(cbuf::rows_in(banks, entries), kMostTaskSide);
+            const std::uint32_t rows = std::min(axis.outputs_from(in_rows, plan.out.height), kMostTaskSide);
+            if (rows == 0 || largest > cbuf::weight_bytes_beside(banks))
+                continue;
+            const std::uint64_t bands = divide_up(plan.out.height, rows);
+            const std::uint64_t piece_bytes =
+                std::uint64_t{axis.needed(rows)} * width * all_channels * bits_of(plan.in) / 8;
+            const std::uint64_t cost = bands * pieces * (piece_bytes + slices.size() * kTaskCost) + all_weights;
+            if (cost < least) {
+                least = cost;
+                best = &slices;
+                plan.rows = rows;
+                plan.data_banks = banks;
+            }
         }
     }
-    return least != UINT64_MAX;
+    if (!best)
+        return false;
+    plan.slices = *best;
+    plan.kernels = best->front().count;
+    return true;
 }
 
 Result<void> cut_to_fit(ConvolutionPlan& plan) {
-    const std::uint32_t most_bytes =
-        cbuf::weight_bytes_beside(1) / std::min(round_up(plan.shape.out_channels, 2), kLeastKernels);
-    if (plan.kernel_bytes > most_bytes)
-        return Error(Errc::Unsupported,
-                     format("convolution: a kernel of %u bytes (%u x %u x %u channels) is too large for the on-chip "
-                            "buffer, which takes %u",
-                            plan.kernel_bytes, plan.shape.kernel_height, plan.shape.kernel_width, plan.channels,
-                            most_bytes));
+    const ConvolutionShape& s = plan.shape;
+    const KernelShape kernels{plan.in,      s.in_channels, s.out_channels, s.groups, s.kernel_height * s.kernel_width,
+                              plan.channels};
+    const auto ways = candidates(plan, kernels);
+    if (std::ranges::none_of(ways, [](const auto& slices) {
+            return std::ranges::all_of(
+                slices, [](const KernelSlice& slice) { return slice.weight_bytes() <= cbuf::weight_bytes_beside(1); });
+        }))
+        return Error(
+            Errc::Unsupported,
+            format("convolution: %u kernels of %u x %u x %u channels are too large for the on-chip buffer, which "
+                   "takes %u bytes",
+                   std::min(round_up(s.out_channels, 2), kLeastKernels), s.kernel_height, s.kernel_width, plan.channels,
+                   cbuf::weight_bytes_beside(1)));
     // Pieces of fewer columns are a last resort: their edges are read twice.
     for (std::uint32_t pieces = 1; pieces <= plan.out.width; ++pieces) {
         plan.columns = divide_up(plan.out.width, pieces);
-        if (piece_width(plan) <= kMostTaskSide && cut(plan))
+        if (piece_width(plan) <= kMostTaskSide && cut(plan, ways))
             return {};
         if (plan.pixel_bytes)
             break; // a piece of a picture could start anywhere, its address can't
     }
     return Error(Errc::Unsupported,
-                 format("convolution: %u rows of %u channels don't fit the on-chip buffer beside the weights",
-                        plan.shape.kernel_height, plan.channels));
+                 format("convolution: %u rows of %u channels don't fit the on-chip buffer beside the "
+                        "weights",
+                        rows_of(s).span(), plan.channels));
 }
 
-// The inputs that outputs [begin, end) of an axis need, and the padding before them.
-struct Window {
-    std::uint32_t first, count, padding;
-};
-
-Window window(const Axis& a, std::uint32_t begin, std::uint32_t end) {
-    const std::int64_t from = std::int64_t{begin} * a.stride - a.pad_before;
-    const std::int64_t to = std::int64_t{end - 1} * a.stride - a.pad_before + a.kernel;
-    const std::int64_t first = std::max<std::int64_t>(from, 0);
-    return {static_cast<std::uint32_t>(first), static_cast<std::uint32_t>(std::min<std::int64_t>(to, a.in) - first),
-            static_cast<std::uint32_t>(first - from)};
-}
-
-void place_input(const ConvolutionPlan& plan, const Window& rows, const Window& columns, std::uint32_t in, MacTask& t) {
-    const std::uint32_t pitch = plan.row_pixels;
-    if (plan.pixel_bytes) {
-        t.pixel_bytes = plan.pixel_bytes;
-        t.feature_address = in + rows.first * pitch * plan.pixel_bytes;
-        t.line_stride = pitch;
-        t.surface_stride = static_cast<std::int32_t>(pitch * (rows.count - 1));
-        t.entries = columns.count * rows.count;
-        return;
-    }
-    const auto surface = static_cast<std::int32_t>(pitch * plan.shape.in_height); // atoms
-    t.feature_address = in + (rows.first * pitch + columns.first) * kAtomBytes;
-    t.entries = divide_up(columns.count * (plan.channels / layout::kAtom<std::int8_t>), 4);
-    t.row_by_row = columns.count != pitch;
-    if (t.row_by_row) {
-        t.line_stride = pitch;
-        t.surface_stride = surface - static_cast<std::int32_t>(columns.count);
-    } else {
-        t.line_stride = kRowsAtOnce * pitch;
-        t.surface_stride = surface - static_cast<std::int32_t>(kRowsAtOnce * pitch);
-    }
-}
-
-std::uint32_t out_element_bytes(const ConvolutionPlan& plan) {
-    return plan.shape.output == ConvolutionOutput::Int8 ? 1 : 4;
-}
-
-// Bytes of all pixels of one channel of the output.
-std::uint32_t out_channel_bytes(const ConvolutionPlan& plan) {
-    return plan.out.height * plan.out.width * out_element_bytes(plan);
-}
-
-// All that the tasks of a convolution have in common.
-MacTask common_task(const ConvolutionPlan& plan) {
-    const ConvolutionShape& s = plan.shape;
-    MacTask t;
-    t.in = MacInput::Int8;
-    t.channels = plan.channels;
-    t.real_channels = s.in_channels;
-    t.grains = kGrains + s.stride_y + 1;
-    t.pad_value = s.in_zero;
-    t.kernel_width = s.kernel_width;
-    t.kernel_height = s.kernel_height;
-    t.stride_x = s.stride_x;
-    t.stride_y = s.stride_y;
-    t.data_banks = plan.data_banks;
-    t.out_surface_stride = plan.out.height * plan.out.width;
-    t.has_bias = true;
-    t.weight_zero = s.weight_zero;
-    if (s.output == ConvolutionOutput::Int8) {
-        t.out = MacOutput::Int8;
-        t.out_zero = s.out_zero;
-        t.multiplier = s.requantisation.multiplier;
-        t.shift = s.requantisation.shift;
-    }
-    return t;
-}
-
-// Channels that the last group of kernels may write, counted from the first: the hardware works in whole passes.
+// Channels that the last slice may write, counted from the first: the hardware works in whole passes.
 std::uint32_t channels_touched(const ConvolutionPlan& plan) {
-    const std::uint32_t last = (plan.shape.out_channels - 1) / plan.kernels * plan.kernels;
-    return last + round_up(plan.shape.out_channels - last, channels_per_pass(MacInput::Int8));
+    const KernelSlice& last = plan.slices.back();
+    return last.first + round_up(last.count, plan.pass());
 }
 
 } // namespace
 
-Result<ConvolutionPlan> plan_convolution(const ConvolutionShape& shape) {
+Axis rows_of(const ConvolutionShape& s) {
+    return {s.in_height, s.kernel_height, s.stride_y, s.dilation_y, s.pad_top, s.pad_bottom};
+}
+Axis columns_of(const ConvolutionShape& s) {
+    return {s.in_width, s.kernel_width, s.stride_x, s.dilation_x, s.pad_left, s.pad_right};
+}
+
+Result<ConvolutionPlan> plan_convolution(const ConvolutionShape& shape, const MacRules& rules, bool per_channel) {
     ConvolutionPlan plan;
     plan.shape = shape;
-    if (shape.in_channels == 0 || shape.in_channels > kMostChannels || shape.out_channels == 0 ||
-        shape.out_channels > kMostChannels)
-        return bad(format("%u input and %u output channels: each from 1 to %u", shape.in_channels, shape.out_channels,
-                          kMostChannels));
+    plan.rules = rules;
+    plan.per_channel = per_channel;
+    if (auto r = check_channels(shape); !r)
+        return std::move(r).error();
     const auto height = output_side(rows_of(shape), "height");
     if (!height)
         return height.error();
@@ -265,11 +260,17 @@ Result<ConvolutionPlan> plan_convolution(const ConvolutionShape& shape) {
     if (!width)
         return width.error();
     plan.out = {shape.out_channels, *height, *width};
-    if (auto r = check_output(shape); !r)
+    if (auto r = check_types(plan); !r)
         return std::move(r).error();
     if (auto r = plan_input(plan); !r)
         return std::move(r).error();
-    plan.kernel_bytes = shape.kernel_height * shape.kernel_width * plan.channels;
+    if (auto r = check_soc_can(plan); !r)
+        return std::move(r).error();
+    // Where there is no such mode, or not for this input, or a pass makes too much (int32), channels of other groups
+    // get weights that count as 0.
+    plan.depthwise = rules.depthwise && plan.pixel_bytes == 0 && shape.groups > 1 &&
+                     shape.groups == shape.in_channels && shape.groups == shape.out_channels &&
+                     rules.pass(plan.in, true) * bytes_of(plan.result) <= kMostPassBytes;
     if (input_bytes(plan) > UINT32_MAX ||
         std::uint64_t{plan.out.height} * plan.out.width * shape.out_channels * 4 > UINT32_MAX)
         return bad("input or output doesn't fit the NPU's 32-bit addresses");
@@ -278,11 +279,19 @@ Result<ConvolutionPlan> plan_convolution(const ConvolutionShape& shape) {
     return plan;
 }
 
+std::uint32_t piece_width(const ConvolutionPlan& plan) {
+    return plan.columns == plan.out.width ? plan.shape.in_width : columns_of(plan.shape).needed(plan.columns);
+}
+
+std::uint32_t out_channel_bytes(const ConvolutionPlan& plan) {
+    return plan.out.height * plan.out.width * bytes_of(plan.result);
+}
+
 std::uint64_t input_bytes(const ConvolutionPlan& plan) {
     const ConvolutionShape& s = plan.shape;
     if (plan.pixel_bytes)
         return (std::uint64_t{s.in_height - 1} * plan.row_pixels + s.in_width) * plan.pixel_bytes;
-    return layout::native_map_bytes<std::int8_t>({s.in_channels, s.in_height, s.in_width});
+    return std::uint64_t{plan.channels} * s.in_height * s.in_width * bits_of(plan.in) / 8;
 }
 
 std::uint64_t output_bytes(const ConvolutionPlan& plan) {
@@ -290,51 +299,15 @@ std::uint64_t output_bytes(const ConvolutionPlan& plan) {
 }
 
 std::uint64_t weight_bytes(const ConvolutionPlan& plan) {
-    return std::uint64_t{round_up(plan.shape.out_channels, 2)} * plan.kernel_bytes;
+    return plan.slices.back().weight_offset + plan.slices.back().weight_bytes();
 }
 
 std::uint64_t bias_bytes(const ConvolutionPlan& plan) {
-    return channels_touched(plan) * sizeof(std::int32_t);
+    return operand_bytes(channels_touched(plan), plan.per_channel);
 }
 
 std::size_t task_count(const ConvolutionPlan& plan) {
-    return std::size_t{divide_up(plan.shape.out_channels, plan.kernels)} * divide_up(plan.out.height, plan.rows) *
-           divide_up(plan.out.width, plan.columns);
-}
-
-std::vector<MacTask> convolution_tasks(const ConvolutionPlan& plan, const ConvolutionPlaces& places) {
-    std::vector<MacTask> tasks;
-    MacTask t = common_task(plan);
-    for (std::uint32_t kernel = 0; kernel < plan.shape.out_channels; kernel += plan.kernels) {
-        const std::uint32_t kernels = std::min(plan.kernels, plan.shape.out_channels - kernel);
-        t.weights_loaded = false;
-        t.kernels = round_up(kernels, 2); // the block works on pairs
-        t.out_channels = round_up(kernels, channels_per_pass(MacInput::Int8));
-        t.real_out_channels = kernels;
-        t.weight_address = places.weights + kernel * plan.kernel_bytes;
-        t.bias_address = places.bias + kernel * static_cast<std::uint32_t>(sizeof(std::int32_t));
-        for (std::uint32_t row = 0; row < plan.out.height; row += plan.rows) {
-            t.out_height = std::min(plan.rows, plan.out.height - row);
-            const Window rows = window(rows_of(plan.shape), row, row + t.out_height);
-            for (std::uint32_t column = 0; column < plan.out.width; column += plan.columns) {
-                t.out_width = std::min(plan.columns, plan.out.width - column);
-                Window columns = window(columns_of(plan.shape), column, column + t.out_width);
-                if (plan.columns == plan.out.width)
-                    columns.count = piece_width(plan);
-                t.in_width = columns.count;
-                t.in_height = rows.count;
-                t.pad_top = rows.padding;
-                t.pad_left = columns.padding;
-                place_input(plan, rows, columns, places.in, t);
-                t.out_address =
-                    places.out + kernel * out_channel_bytes(plan) + (row * plan.out.width + column) * kAtomBytes;
-                t.out_row_gap = plan.out.width - t.out_width;
-                tasks.push_back(t);
-                t.weights_loaded = tasks.size() % kTasksPerStart != 0; // for the next one
-            }
-        }
-    }
-    return tasks;
+    return plan.slices.size() * divide_up(plan.out.height, plan.rows) * divide_up(plan.out.width, plan.columns);
 }
 
 } // namespace rknpu::detail

@@ -2,6 +2,7 @@
 #include "ops/mac_task.hpp"
 
 #include "ops/cbuf.hpp"
+#include "ops/codes.hpp"
 
 #include <cstddef>
 
@@ -10,15 +11,9 @@ namespace {
 
 using namespace reg;
 
-constexpr std::uint32_t kAtomBytes = 16;
-constexpr std::uint32_t kLongBurst = 15; // 16 beats
-
-// Codes of the precision fields.
-constexpr std::uint32_t kInt8 = 0, kFp16 = 2, kInt32 = 4, kFp32 = 5;
-
-constexpr std::uint32_t kWriteMemory = 2; // of OUTPUT_MODE
-constexpr std::uint32_t kAluAdd = 2;
+constexpr std::uint32_t kDepthwise = 3; // of CONV_MODE
 constexpr std::uint32_t kBiasOnly = 1;  // of BRDMA_DATA_USE
+constexpr std::uint32_t kAllOperands = 7;
 constexpr std::uint32_t kPixelBase = 7; // ARGB_IN is this plus the bytes of a pixel
 constexpr std::uint32_t kLanes = 4;     // of the input converter
 
@@ -27,32 +22,27 @@ constexpr std::int32_t kPixelOffset = -128;
 constexpr std::uint32_t kPixelScale = 0x4000, kPixelShift = 14;
 
 std::uint32_t code(MacInput in) {
-    return in == MacInput::Int8 ? kInt8 : kFp16;
+    return in == MacInput::Int4 ? kInt4 : in == MacInput::Int8 ? kInt8 : kFp16;
 }
 
 std::uint32_t code(MacOutput out) {
     switch (out) {
     case MacOutput::Int8:
         return kInt8;
+    case MacOutput::Int16:
+        return kInt16;
     case MacOutput::Int32:
         return kInt32;
+    case MacOutput::Half:
+        return kFp16;
     case MacOutput::Float:
         break;
     }
     return kFp32;
 }
 
-std::uint32_t element_bytes(MacInput in) {
-    return in == MacInput::Int8 ? 1 : 2;
-}
-std::uint32_t element_bytes(MacOutput out) {
-    return out == MacOutput::Int8 ? 1 : 4;
-}
-
-// Both register groups are used in turn, chosen by the blocks themselves.
-template <class R>
-R ping_pong() {
-    return R{}.pointer_pp_en(1).executer_pp_en(1).pointer_pp_mode(1);
+std::uint32_t conv_mode(const MacTask& t) {
+    return t.depthwise ? kDepthwise : 0;
 }
 
 // Lanes of the input converter that work. A grey pixel is one byte, so four of them fill the lanes.
@@ -84,7 +74,7 @@ std::uint32_t converter_bytes(const MacTask& t) {
 
 void write_cna(CommandList& list, const MacTask& t) {
     using namespace cna;
-    const std::uint32_t kernel_bytes = t.kernel_width * t.kernel_height * t.channels * element_bytes(t.in);
+    const std::uint32_t kernel_bytes = t.kernel_width * t.kernel_height * t.channels * bits_of(t.in) / 8;
     const bool picture = t.pixel_bytes != 0;
 
     list.write(CONV_CON1{}
@@ -92,9 +82,14 @@ void write_cna(CommandList& list, const MacTask& t) {
                    .group_line_off(picture || t.row_by_row)
                    .argb_in(picture ? kPixelBase + t.pixel_bytes : 0)
                    .proc_precision(code(t.in))
-                   .in_precision(code(t.in)))
+                   .in_precision(code(t.in))
+                   .conv_mode(conv_mode(t)))
         .write(CONV_CON2{}.feature_grains(t.grains))
-        .write(CONV_CON3{}.conv_y_stride(t.stride_y).conv_x_stride(t.stride_x))
+        .write(CONV_CON3{}
+                   .atrous_y_dilation(t.dilation_y - std::int64_t{1})
+                   .atrous_x_dilation(t.dilation_x - std::int64_t{1})
+                   .conv_y_stride(t.stride_y)
+                   .conv_x_stride(t.stride_x))
         .write(DATA_SIZE0{}.datain_width(t.in_width).datain_height(t.in_height))
         .write(DATA_SIZE1{}.datain_channel_real(t.real_channels - std::int64_t{1}).datain_channel(t.channels))
         .write(DATA_SIZE2{}.dataout_width(t.out_width))
@@ -144,7 +139,7 @@ void write_cna(CommandList& list, const MacTask& t) {
 void write_core(CommandList& list, const MacTask& t) {
     using namespace core;
     // The sum of the features is always made (QD_EN); the DPU uses it where the weights have a zero point.
-    list.write(MISC_CFG{}.proc_precision(code(t.in)).qd_en(1))
+    list.write(MISC_CFG{}.proc_precision(code(t.in)).dw_en(t.depthwise).qd_en(1))
         .write(DATAOUT_SIZE_0{}
                    .dataout_height(t.out_height - std::int64_t{1})
                    .dataout_width(t.out_width - std::int64_t{1}))
@@ -154,17 +149,31 @@ void write_core(CommandList& list, const MacTask& t) {
 }
 
 dpu::BS_CFG bias_stage(const MacTask& t) {
-    const auto off = dpu::BS_CFG{}.bs_relu_bypass(1).bs_mul_bypass(1);
+    const auto off = dpu::BS_CFG{}.bs_relu_bypass(1).bs_mul_bypass(!t.per_channel);
     return t.has_bias ? off.bs_alu_algo(kAluAdd).bs_alu_src(1) : off.bs_alu_bypass(1).bs_bypass(1);
+}
+
+dpu::BS_MUL_CFG channel_factor(const MacTask& t) {
+    return t.per_channel ? dpu::BS_MUL_CFG{}.bs_mul_shift_value(kChannelShift).bs_mul_src(1) : dpu::BS_MUL_CFG{};
+}
+
+dpu::BN_CFG activation_stage(const MacTask& t) {
+    const auto off = dpu::BN_CFG{}.bn_mul_bypass(1).bn_alu_bypass(1);
+    return t.relu || t.clamp ? off.bn_relux_en(t.clamp) : off.bn_relu_bypass(1).bn_bypass(1);
 }
 
 void write_dpu(CommandList& list, const MacTask& t) {
     using namespace dpu;
-    const bool integer = t.in == MacInput::Int8;
-    const std::uint32_t surfaces = channels_per_pass(t.in) * element_bytes(t.out) / kAtomBytes; // written in a pass
+    const bool integer = t.in != MacInput::Half;
+    const std::uint32_t pass = t.pass ? t.pass : channels_per_pass(t.in, t.depthwise);
+    const std::uint32_t surfaces = pass * bytes_of(t.out) / kRegisterAtom; // written in a pass
 
-    list.write(FEATURE_MODE_CFG{}.burst_len(kLongBurst).output_mode(kWriteMemory))
-        .write(DATA_FORMAT{}.out_precision(code(t.out)).in_precision(code(t.in)).proc_precision(code(t.in)))
+    list.write(FEATURE_MODE_CFG{}.burst_len(kLongBurst).conv_mode(conv_mode(t)).output_mode(kWriteMemory))
+        .write(DATA_FORMAT{}
+                   .out_precision(code(t.out))
+                   .in_precision(code(t.in))
+                   .bs_mul_shift_value_neg(t.per_channel ? kChannelShift : 0)
+                   .proc_precision(code(t.in)))
         .write(OFFSET_PEND{})
         .write(DST_BASE_ADDR{}.dst_base_addr(t.out_address))
         .write(DST_SURF_STRIDE{}.dst_surf_stride(t.out_surface_stride))
@@ -176,22 +185,27 @@ void write_dpu(CommandList& list, const MacTask& t) {
                    .channel(t.out_channels - std::int64_t{1}))
         .write(bias_stage(t))
         .write(BS_ALU_CFG{})
-        .write(BS_MUL_CFG{})
+        .write(channel_factor(t))
         .write(BS_RELUX_CMP_VALUE{})
-        .write(BS_OW_CFG{}.size_e_2(surfaces - 1).size_e_1(surfaces - 1).size_e_0(surfaces - 1).od_bypass(!integer))
-        .write(BS_OW_OP{}.ow_op(-t.weight_zero))
+        .write(BS_OW_CFG{}
+                   .size_e_2(surfaces - 1)
+                   .size_e_1(surfaces - 1)
+                   .size_e_0(surfaces - 1)
+                   .od_bypass(!integer)
+                   .ow_src(t.per_channel))
+        .write(BS_OW_OP{}.ow_op(t.per_channel ? 0 : -t.weight_zero))
         .write(WDMA_SIZE_0{}.channel_wdma(t.out_channels - std::int64_t{1}))
         .write(WDMA_SIZE_1{}.height_wdma(t.out_height - std::int64_t{1}).width_wdma(t.out_width - std::int64_t{1}))
-        .write(BN_CFG{}.bn_relu_bypass(1).bn_mul_bypass(1).bn_alu_bypass(1).bn_bypass(1))
+        .write(activation_stage(t))
         .write(BN_ALU_CFG{})
         .write(BN_MUL_CFG{})
-        .write(BN_RELUX_CMP_VALUE{})
+        .write(BN_RELUX_CMP_VALUE{}.bn_relux_cmp_dat(t.clamp ? t.clamp_bits : 0))
         .write(EW_CFG{}.ew_relu_bypass(1).ew_op_cvt_bypass(1).ew_lut_bypass(1).ew_op_bypass(1).ew_bypass(1))
         .write(EW_CVT_OFFSET_VALUE{})
         .write(EW_CVT_SCALE_VALUE{}.ew_op_cvt_scale(1))
         .write(EW_RELUX_CMP_VALUE{})
         .write(OUT_CVT_OFFSET{}.out_cvt_offset(t.out_zero))
-        .write(OUT_CVT_SCALE{}.out_cvt_scale(t.multiplier))
+        .write(OUT_CVT_SCALE{}.fp32tofp16_en(t.out == MacOutput::Half).out_cvt_scale(t.multiplier))
         .write(OUT_CVT_SHIFT{}.out_cvt_shift(t.shift))
         .write(EW_OP_VALUE_0{})
         .write(EW_OP_VALUE_1{})
@@ -223,14 +237,19 @@ void write_dpu_rdma(CommandList& list, const MacTask& t) {
         .write(DATA_CUBE_HEIGHT{}.height(t.out_height - std::int64_t{1}))
         .write(DATA_CUBE_CHANNEL{}.channel(t.out_channels - std::int64_t{1}))
         .write(SRC_BASE_ADDR{})
-        .write(BCFG{}.brdma_data_use(kBiasOnly))
+        .write(BCFG{}.brdma_data_use(t.per_channel ? kAllOperands : kBiasOnly))
         .write(BS_BASE_ADDR{}.bs_base_addr(t.bias_address))
         .write(NCFG{})
         .write(BN_BASE_ADDR{})
         .write(ECFG{}.erdma_disable(1))
         .write(EW_BASE_ADDR{})
         .write(EW_SURF_STRIDE{})
-        .write(FEATURE_MODE_CFG{}.burst_len(kLongBurst).mrdma_disable(1))
+        .write(FEATURE_MODE_CFG{}
+                   .in_precision(code(t.in))
+                   .burst_len(kLongBurst)
+                   .proc_precision(code(t.in))
+                   .mrdma_disable(1)
+                   .conv_mode(conv_mode(t)))
         .write(SRC_DMA_CFG{})
         .write(SURF_NOTCH{})
         .write(PAD_CFG{})

@@ -13,8 +13,7 @@ namespace {
 
 namespace pc = reg::pc;
 
-constexpr std::uint32_t kTailCommands = 4, kFetchScale = 2;
-constexpr unsigned kTaskNumberBits = 12;
+constexpr std::uint32_t kTailCommands = 4;
 constexpr std::uint32_t kTaskControl = 0x6; // of TASK_CON, above the number and the ping-pong bit
 constexpr std::uint32_t kSlaveMode = 1;     // of BASE_ADDRESS
 constexpr std::uint32_t kArm = 0xe;         // of S_POINTER
@@ -61,7 +60,14 @@ bool Machine::create(const char* soc, std::string& error) {
         if (info_->window[i].kind == VNPU_WINDOW_CORE)
             base_[info_->window[i].index] = info_->window[i].base;
     }
+    rules_ = soc_rules(soc);
+    initialise();
     return true;
+}
+
+void Machine::initialise() {
+    for (const RegisterValue& one : rules_.init)
+        write(0, one.offset, one.value);
 }
 
 int Machine::on_read(void* opaque, std::uint64_t address, void* to, std::size_t length) {
@@ -124,11 +130,11 @@ void Machine::start_chunk(unsigned core, const rknpu_submit& submit) {
     write(core, reg::core::S_POINTER::kOffset, kArm | core << 28);
     write(core, pc::BASE_ADDRESS::kOffset, static_cast<std::uint32_t>(first.regcmd_addr));
     write(core, pc::REGISTER_AMOUNTS::kOffset,
-          (first.regcfg_amount + kTailCommands + kFetchScale - 1) / kFetchScale - 1);
+          (first.regcfg_amount + kTailCommands + rules_.fetch_unit - 1) / rules_.fetch_unit - 1);
     write(core, pc::INTERRUPT_MASK::kOffset, last.int_mask | kBusErrors);
     write(core, pc::INTERRUPT_CLEAR::kOffset, first.int_mask);
     write(core, pc::TASK_CON::kOffset,
-          (kTaskControl | ping_pong) << kTaskNumberBits | static_cast<std::uint32_t>(chunk.size()));
+          (kTaskControl | ping_pong) << rules_.task_number_bits | static_cast<std::uint32_t>(chunk.size()));
     write(core, pc::TASK_DMA_BASE_ADDR::kOffset, static_cast<std::uint32_t>(submit.task_base_addr));
     state.expected = last.int_mask;
     state.busy = true;
@@ -190,13 +196,14 @@ Outcome Machine::run(std::span<const CoreWork> work, const rknpu_submit& submit,
         api_->advance(npu_, now_);
     }
 
-    outcome.task_count = pc::TASK_CON::task_number_field.get(read(first, pc::TASK_STATUS::kOffset));
+    outcome.task_count = read(first, rules_.task_status) & ((1u << rules_.task_number_bits) - 1);
     outcome.nanoseconds = static_cast<std::int64_t>(cycles_to_ns(now_ - begin, info_->default_hz));
     if (outcome.error) {
         if (outcome.error == -ETIMEDOUT)
             outcome.status = read(first, pc::INTERRUPT_STATUS::kOffset);
         api_->power_on_reset(npu_); // nothing else runs on this NPU
         core_ = {};
+        initialise();
     }
     space_ = nullptr;
     return outcome;

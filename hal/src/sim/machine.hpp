@@ -2,6 +2,7 @@
 #pragma once
 
 #include "sim/memory.hpp"
+#include "sim/soc_rules.hpp"
 
 #include <drm/rknpu_drm.h>
 #include <vnpu/vnpu.h>
@@ -68,6 +69,7 @@ class Machine {
 
     std::uint32_t read(unsigned core, std::uint32_t offset);
     void write(unsigned core, std::uint32_t offset, std::uint32_t value);
+    void initialise(); // what a SoC needs after power-on
 
     void start_chunk(unsigned core, const rknpu_submit& submit);
     int handle_irq(unsigned core, const rknpu_submit& submit, std::uint32_t& status);
@@ -76,6 +78,7 @@ class Machine {
     const vnpu_api* api_ = nullptr;
     vnpu* npu_ = nullptr;
     const vnpu_info* info_ = nullptr;
+    SocRules rules_;
     std::array<std::uint64_t, VNPU_MAX_CORES> base_{}; // of the cores' registers
     std::array<CoreState, VNPU_MAX_CORES> core_{};
     AddressSpace* space_ = nullptr; // of the job that runs

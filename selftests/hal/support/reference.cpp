@@ -34,38 +34,30 @@ std::vector<float> matmul(std::uint32_t m, std::uint32_t k, std::uint32_t n, con
     return c;
 }
 
-std::vector<std::int64_t> convolution(const rknpu::ConvolutionShape& s, std::uint32_t out_height,
-                                      std::uint32_t out_width, const std::vector<std::int8_t>& in,
-                                      const std::vector<std::int8_t>& weights, const std::vector<std::int32_t>& bias) {
-    std::vector<std::int64_t> out;
-    for (long c = 0; c < s.out_channels; ++c) {
-        for (long y = 0; y < out_height; ++y) {
-            for (long x = 0; x < out_width; ++x) {
-                std::int64_t sum = bias.empty() ? 0 : bias[static_cast<std::size_t>(c)];
-                for (long i = 0; i < s.in_channels; ++i) {
-                    for (long ky = 0; ky < s.kernel_height; ++ky) {
-                        for (long kx = 0; kx < s.kernel_width; ++kx) {
-                            const long iy = y * s.stride_y + ky - s.pad_top, ix = x * s.stride_x + kx - s.pad_left;
-                            if (iy < 0 || iy >= s.in_height || ix < 0 || ix >= s.in_width)
-                                continue; // padding is the zero point, which counts as 0
-                            const int value = in[static_cast<std::size_t>((i * s.in_height + iy) * s.in_width + ix)];
-                            const int weight = weights[static_cast<std::size_t>(
-                                ((c * s.in_channels + i) * s.kernel_height + ky) * s.kernel_width + kx)];
-                            sum += std::int64_t{value - s.in_zero} * (weight - s.weight_zero);
-                        }
-                    }
-                }
-                out.push_back(sum);
+namespace {
+
+// Calls visit(index of the input, index of the weight) for all that one output pixel is the sum of. Padding is left
+// out: it is the zero point, which counts as 0.
+template <class Visit>
+void for_each_tap(const rknpu::ConvolutionShape& s, long c, long y, long x, Visit&& visit) {
+    const long group_in = s.in_channels / s.groups, group = c / (s.out_channels / s.groups);
+    for (long i = 0; i < group_in; ++i) {
+        for (long ky = 0; ky < s.kernel_height; ++ky) {
+            for (long kx = 0; kx < s.kernel_width; ++kx) {
+                const long iy = y * s.stride_y + ky * s.dilation_y - s.pad_top;
+                const long ix = x * s.stride_x + kx * s.dilation_x - s.pad_left;
+                if (iy < 0 || iy >= s.in_height || ix < 0 || ix >= s.in_width)
+                    continue;
+                visit(static_cast<std::size_t>(((group * group_in + i) * s.in_height + iy) * s.in_width + ix),
+                      static_cast<std::size_t>(((c * group_in + i) * s.kernel_height + ky) * s.kernel_width + kx));
             }
         }
     }
-    return out;
 }
 
-std::int8_t requantise(std::int64_t sum, std::uint32_t multiplier, unsigned shift, int zero) {
-    // Everything as one fraction over 2^shift; Python-like floor, then look at what is left.
+// numerator / 2^shift, rounded to the nearest whole number, ties to even: floor, then a look at what is left.
+__int128 divide(__int128 numerator, unsigned shift) {
     const __int128 unit = static_cast<__int128>(1) << shift;
-    const __int128 numerator = static_cast<__int128>(sum) * multiplier + static_cast<__int128>(zero) * unit;
     __int128 quotient = numerator / unit, rest = numerator % unit;
     if (rest < 0) {
         --quotient;
@@ -73,7 +65,62 @@ std::int8_t requantise(std::int64_t sum, std::uint32_t multiplier, unsigned shif
     }
     if (2 * rest > unit || (2 * rest == unit && quotient % 2 != 0))
         ++quotient;
-    return static_cast<std::int8_t>(std::clamp<__int128>(quotient, -128, 127));
+    return quotient;
+}
+
+} // namespace
+
+std::vector<std::int64_t> convolution(const rknpu::ConvolutionShape& s, std::uint32_t out_height,
+                                      std::uint32_t out_width, const std::vector<std::int8_t>& in,
+                                      const std::vector<std::int8_t>& weights, const std::vector<std::int32_t>& bias,
+                                      const std::vector<std::int8_t>& zeros) {
+    std::vector<std::int64_t> out;
+    for (long c = 0; c < s.out_channels; ++c) {
+        const auto channel = static_cast<std::size_t>(c);
+        const int zero = zeros.empty() ? s.weight_zero : zeros[channel];
+        for (long y = 0; y < out_height; ++y) {
+            for (long x = 0; x < out_width; ++x) {
+                std::int64_t sum = bias.empty() ? 0 : bias[channel];
+                for_each_tap(s, c, y, x, [&](std::size_t value, std::size_t weight) {
+                    sum += std::int64_t{in[value] - s.in_zero} * (weights[weight] - zero);
+                });
+                out.push_back(sum);
+            }
+        }
+    }
+    return out;
+}
+
+std::vector<Sum> convolution(const rknpu::ConvolutionShape& s, std::uint32_t out_height, std::uint32_t out_width,
+                             const std::vector<double>& in, const std::vector<double>& weights,
+                             const std::vector<float>& bias) {
+    std::vector<Sum> out;
+    for (long c = 0; c < s.out_channels; ++c) {
+        for (long y = 0; y < out_height; ++y) {
+            for (long x = 0; x < out_width; ++x) {
+                Sum sum;
+                sum.value = bias.empty() ? 0 : bias[static_cast<std::size_t>(c)];
+                sum.magnitude = std::fabs(sum.value);
+                for_each_tap(s, c, y, x, [&](std::size_t value, std::size_t weight) {
+                    sum.value += in[value] * weights[weight];
+                    sum.magnitude += std::fabs(in[value] * weights[weight]);
+                });
+                out.push_back(sum);
+            }
+        }
+    }
+    return out;
+}
+
+std::int64_t scale(std::int64_t value, std::uint32_t multiplier, unsigned shift) {
+    return static_cast<std::int64_t>(divide(static_cast<__int128>(value) * multiplier, shift));
+}
+
+std::int8_t requantise(std::int64_t sum, std::uint32_t multiplier, unsigned shift, int zero) {
+    // Everything as one fraction over 2^shift.
+    const __int128 numerator =
+        static_cast<__int128>(sum) * multiplier + static_cast<__int128>(zero) * (static_cast<__int128>(1) << shift);
+    return static_cast<std::int8_t>(std::clamp<__int128>(divide(numerator, shift), -128, 127));
 }
 
 double half_value(std::uint16_t bits) {

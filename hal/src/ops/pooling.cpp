@@ -1,0 +1,191 @@
+// SPDX-License-Identifier: MIT
+#include <rknpu/pooling.hpp>
+
+#include "base/format.hpp"
+#include "base/guarded.hpp"
+#include "ops/bound_jobs.hpp"
+#include "ops/pooling_plan.hpp"
+
+#include <rknpu/convolution.hpp>
+#include <rknpu/half.hpp>
+
+#include <algorithm>
+#include <optional>
+#include <utility>
+#include <vector>
+
+namespace rknpu {
+namespace detail {
+
+/// One pass over a map.
+struct PoolingStage {
+    PoolingStage(const Device& device, PoolingPlan made)
+        : plan(std::move(made)), jobs(Device(device.state()), [this](const Places& places, std::uint32_t cores) {
+              return command_lists(pooling_chains(plan, places.in, places.out, cores));
+          }) {}
+
+    const PoolingPlan plan;
+    BoundJobs jobs;
+};
+
+/// A pooling is one pass; of larger kernels the maxima of maxima; or the average as a depthwise convolution.
+struct PoolingState {
+    PoolingShape shape;
+    layout::MapShape out;
+    std::vector<std::unique_ptr<PoolingStage>> stages;
+    std::vector<Buffer> between; // results of all stages but the last
+    std::optional<Convolution> average;
+};
+
+} // namespace detail
+
+namespace {
+
+constexpr std::uint32_t kMostAveraged = 31; // side of a convolution's kernel
+
+// A kernel and a stride whose windows cover all of a side, the fewest of them.
+void reduce(std::uint32_t side, std::uint32_t& kernel, std::uint32_t& stride) {
+    for (stride = detail::kMostPoolingKernel;; --stride) {
+        for (kernel = detail::kMostPoolingKernel; kernel >= stride; --kernel) {
+            if (side >= kernel && (side - kernel) % stride == 0)
+                return;
+        }
+    }
+}
+
+Result<void> add_stage(const Device& device, const detail::MacRules& rules, const PoolingShape& shape,
+                       detail::PoolingState& state) {
+    auto plan = detail::plan_pooling(shape, rules);
+    if (!plan)
+        return std::move(plan).error();
+    state.out = plan->out;
+    auto stage = std::make_unique<detail::PoolingStage>(device, *std::move(plan));
+    if (auto r = detail::check_lists(detail::command_lists(detail::pooling_chains(stage->plan, 0, 0, 1))); !r)
+        return r;
+    state.stages.push_back(std::move(stage));
+    return {};
+}
+
+// The maximum of a map of any size.
+Result<void> add_maximum(const Device& device, const detail::MacRules& rules, detail::PoolingState& state) {
+    layout::MapShape map{state.shape.channels, state.shape.in_height, state.shape.in_width};
+    while (std::max(map.height, map.width) > detail::kMostPoolingKernel) {
+        PoolingShape part = PoolingShape::global(PoolingKind::Max, state.shape.type, map);
+        if (map.height > detail::kMostPoolingKernel)
+            reduce(map.height, part.kernel_height, part.stride_y);
+        if (map.width > detail::kMostPoolingKernel)
+            reduce(map.width, part.kernel_width, part.stride_x);
+        if (auto r = add_stage(device, rules, part, state); !r)
+            return r;
+        map = state.out;
+        auto buffer = Buffer::allocate(device, detail::pooled_bytes(part, map));
+        if (!buffer)
+            return std::move(buffer).error();
+        state.between.push_back(*std::move(buffer));
+    }
+    return add_stage(device, rules, PoolingShape::global(PoolingKind::Max, state.shape.type, map), state);
+}
+
+// The average of a map as a convolution with one weight for all pixels.
+Result<void> add_average(const Device& device, detail::PoolingState& state) {
+    const PoolingShape& s = state.shape;
+    if (std::max(s.in_height, s.in_width) > kMostAveraged)
+        return Error(Errc::Unsupported, detail::format("pooling: an average of %u x %u pixels, more than %u x %u",
+                                                       s.in_height, s.in_width, kMostAveraged, kMostAveraged));
+    const std::uint32_t pixels = s.in_height * s.in_width;
+    ConvolutionShape c;
+    c.in_channels = c.out_channels = c.groups = s.channels;
+    c.in_height = c.kernel_height = s.in_height;
+    c.in_width = c.kernel_width = s.in_width;
+    std::optional<Result<Convolution>> made;
+    if (s.type == DataType::Half) {
+        c.input = ConvolutionInput::Half;
+        c.output = ConvolutionOutput::Half;
+        const std::vector<Half> weights(std::size_t{s.channels} * pixels, to_half(1.0f / static_cast<float>(pixels)));
+        made = Convolution::create(device, c, weights);
+    } else {
+        c.in_zero = c.out_zero = s.zero;
+        c.requantisation = *Requantisation::from_scale(1.0 / pixels);
+        const std::vector<std::int8_t> weights(std::size_t{s.channels} * pixels, 1);
+        made = Convolution::create(device, c, weights);
+    }
+    if (!*made)
+        return std::move(*made).error();
+    state.average = **std::move(made);
+    state.out = state.average->out_shape();
+    return {};
+}
+
+} // namespace
+
+Pooling::Pooling(std::unique_ptr<detail::PoolingState> state) noexcept : state_(std::move(state)) {}
+Pooling::Pooling(Pooling&&) noexcept = default;
+Pooling& Pooling::operator=(Pooling&&) noexcept = default;
+Pooling::~Pooling() = default;
+
+Result<Pooling> Pooling::create(const Device& device, const PoolingShape& shape) noexcept {
+    return detail::guarded([&]() -> Result<Pooling> {
+        const auto rules = detail::mac_rules(device);
+        if (!rules)
+            return rules.error();
+        if (auto r = detail::check_pooled_map(shape); !r)
+            return std::move(r).error();
+        auto state = std::make_unique<detail::PoolingState>();
+        state->shape = shape;
+        const bool large = std::max(shape.kernel_height, shape.kernel_width) > detail::kMostPoolingKernel;
+        const auto made = !large || !detail::covers_all(shape) ? add_stage(device, *rules, shape, *state)
+                          : shape.kind == PoolingKind::Max     ? add_maximum(device, *rules, *state)
+                                                               : add_average(device, *state);
+        if (!made)
+            return made.error();
+        return Pooling(std::move(state));
+    });
+}
+
+Result<RunResult> Pooling::run(BufferView in, BufferView out, const RunOptions& options) noexcept {
+    return detail::guarded([&]() -> Result<RunResult> {
+        if (state_->average)
+            return state_->average->run(in, out, options);
+        const auto from = detail::locate(in, in_bytes(), "input of a pooling");
+        if (!from)
+            return from.error();
+        const auto to = detail::locate(out, out_bytes(), "output of a pooling");
+        if (!to)
+            return to.error();
+        RunResult all;
+        std::uint32_t source = *from;
+        for (std::size_t i = 0; i < state_->stages.size(); ++i) {
+            const std::uint32_t target = i < state_->between.size() ? state_->between[i].dma_address() : *to;
+            const auto one = state_->stages[i]->jobs.run({source, 0, target}, options);
+            if (!one)
+                return one.error();
+            all.hardware_time += one->hardware_time;
+            all.tasks += one->tasks;
+            all.cores |= one->cores;
+            source = target;
+        }
+        return all;
+    });
+}
+
+const layout::MapShape& Pooling::out_shape() const noexcept {
+    return state_->out;
+}
+
+std::uint64_t Pooling::in_bytes() const noexcept {
+    const PoolingShape& s = state_->shape;
+    return detail::pooled_bytes(s, {s.channels, s.in_height, s.in_width});
+}
+
+std::uint64_t Pooling::out_bytes() const noexcept {
+    return state_->average ? state_->average->out_bytes() : detail::pooled_bytes(state_->shape, state_->out);
+}
+
+std::size_t Pooling::tasks() const noexcept {
+    std::size_t tasks = state_->average ? state_->average->tasks() : 0;
+    for (const auto& stage : state_->stages)
+        tasks += detail::task_count(stage->plan);
+    return tasks;
+}
+
+} // namespace rknpu
