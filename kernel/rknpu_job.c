@@ -121,7 +121,8 @@ static void job_free(struct rknpu_job *job)
 		rknpu_implicit_put_buffers(job);
 	if (job->powered)
 		rknpu_power_put(rknpu);
-	if (rknpu_keep_spare)
+	/* A job that came too late is no longer waited for, and nobody would free it. */
+	if (rknpu_keep_spare && !READ_ONCE(rknpu->stopping))
 		job = xchg(&rknpu->spare_job, job);
 	if (job)
 		kmem_cache_free(rknpu_job_cache, job);
