@@ -136,9 +136,9 @@ std::string integers(Random& random, const Format& f, bool depthwise) {
     const bool scaled = conv.output != Output::Int32;
     const int scale = scaled ? random.pick(1, 32767) : 1, offset = scaled ? random.pick(-300, 300) : 0;
     const auto shift = static_cast<unsigned>(scaled ? random.pick(0, f.bits * 2 + 14) : 0);
-    const bool ties_up = scaled && random.chance(30);
+    const bool away = scaled && random.chance(30);
     r[0x4080] = static_cast<std::uint32_t>(offset), r[0x4084] = static_cast<std::uint32_t>(scale);
-    r[0x4088] = std::uint32_t{ties_up} << 30 | shift;
+    r[0x4088] = std::uint32_t{away} << 30 | shift;
     if (const std::string wrong = run_task(board, r, 0xd); !wrong.empty())
         return compute::describe(conv) + ": " + wrong;
 
@@ -146,7 +146,8 @@ std::string integers(Random& random, const Format& f, bool depthwise) {
     for (std::int64_t sum : sums(conv, x, w, pad)) {
         const reference::Wide v = reference::clamp(sum, INT32_MIN, INT32_MAX);
         const reference::Wide q =
-            reference::divide_rounded(v * scale + (static_cast<reference::Wide>(offset) << shift), shift, ties_up);
+            reference::divide_rounded(v * scale + (static_cast<reference::Wide>(offset) << shift), shift,
+                                      away ? reference::Ties::Away : reference::Ties::Even);
         const int bits = conv.output == Output::Int8 ? 8 : conv.output == Output::Int16 ? 16 : 32;
         const reference::Wide limit = static_cast<reference::Wide>(1) << (bits - 1);
         expected.push_back(static_cast<std::int64_t>(reference::clamp(q, -limit, limit - 1)));
@@ -250,9 +251,12 @@ std::string convolution_transposed(Random& random) {
     conv.pad_value = static_cast<std::uint32_t>(pad);
     store(board, conv, kInt8, x, w);
     auto r = program(conv, kInt8);
-    const int step_x = random.pick(1, 4), step_y = random.pick(1, 4);
+    // The field is a stride minus 1; one that is no power of two is a stride of 1 to the hardware.
+    const int field_x = random.pick(0, 7), field_y = random.pick(0, 7);
+    const auto step = [](int field) { return field == 1 || field == 3 || field == 7 ? field + 1 : 1; };
+    const int step_x = step(field_x), step_y = step(field_y);
     r[0x100c] |= 1u << 16;
-    r[0x1014] |= static_cast<std::uint32_t>(step_y - 1) << 11 | static_cast<std::uint32_t>(step_x - 1) << 8;
+    r[0x1014] |= static_cast<std::uint32_t>(field_y) << 11 | static_cast<std::uint32_t>(field_x) << 8;
     if (const std::string wrong = run_task(board, r, 0xd); !wrong.empty())
         return compute::describe(conv) + ": " + wrong;
     const reference::Shape in = compute::input_shape(conv);
@@ -308,6 +312,7 @@ std::string input_converter(Random& random) {
     store(board, conv, f, x, w);
     auto r = program(conv, f);
     const bool is_signed = random.chance(50), up = random.chance(50), add_first = random.chance(50);
+    const auto ties = up ? reference::Ties::Up : reference::Ties::Even;
     int scale[4], offset[4], shift[4];
     r[0x104c] = std::uint32_t{is_signed} << 3 | std::uint32_t{up} << 2 | std::uint32_t{add_first} << 1;
     for (int lane = 0; lane < 4; ++lane) {
@@ -333,8 +338,8 @@ std::string input_converter(Random& random) {
         const reference::Wide stored = is_signed || x[i] >= 0 ? x[i] : x[i] + (1 << f.bits);
         const auto amount = static_cast<unsigned>(shift[lane]);
         const reference::Wide v = add_first
-                                      ? reference::divide_rounded((stored + offset[lane]) * scale[lane], amount, up)
-                                      : reference::divide_rounded(stored * scale[lane], amount, up) + offset[lane];
+                                      ? reference::divide_rounded((stored + offset[lane]) * scale[lane], amount, ties)
+                                      : reference::divide_rounded(stored * scale[lane], amount, ties) + offset[lane];
         converted.push_back(static_cast<int>(reference::clamp(v, f.low, f.high)));
     }
     std::vector<std::int64_t> expected;
@@ -345,7 +350,8 @@ std::string input_converter(Random& random) {
     return compare(compute::describe(conv), std::vector<std::int64_t>(got.begin(), got.end()), expected);
 }
 
-std::string elementwise_with_a_constant(Random& random) {
+// The operand of channel c is in register c modulo 8.
+std::string elementwise_with_constants(Random& random) {
     board::Board board;
     board::Conv conv = random_shape(random, kInt8, false);
     conv.output = Output::Int32;
@@ -353,22 +359,36 @@ std::string elementwise_with_a_constant(Random& random) {
     const auto w = random.fill<int>(weight_count(conv), [&] { return random.small(); });
     store(board, conv, kInt8, x, w);
     auto r = program(conv, kInt8);
-    const int operand = random.chance(10) ? INT32_MAX : random.chance(10) ? INT32_MIN : random.pick(-50000, 50000);
-    for (std::uint16_t at = 0x4090; at <= 0x40ac; at = static_cast<std::uint16_t>(at + 4))
-        r[at] = static_cast<std::uint32_t>(operand);
+    std::vector<int> operands;
+    for (std::uint16_t at = 0x4090; at <= 0x40ac; at = static_cast<std::uint16_t>(at + 4)) {
+        operands.push_back(random.chance(10) ? INT32_MAX : random.chance(10) ? INT32_MIN : random.pick(-50000, 50000));
+        r[at] = static_cast<std::uint32_t>(operands.back());
+    }
     // Maximum, minimum, addition, subtraction, absolute value, negation, multiplication.
     const int kind = random.pick(0, 6);
     constexpr std::uint32_t kAlgorithm[] = {0, 1, 2, 4, 5, 6, 0};
-    const auto shift = static_cast<unsigned>(random.pick(0, 20));
-    r[0x4070] = 0x380 | kAlgorithm[kind] << 16 | (kind == 6 ? 4u : 0u);
+    const auto shift = static_cast<unsigned>(random.pick(0, 20)),
+               shift_negative = static_cast<unsigned>(random.pick(0, 20));
+    const bool equal = kind < 2 && random.chance(50); // as clients set it, without effect
+    r[0x4010] |= shift_negative << 16;
+    r[0x4070] = 0x380 | kAlgorithm[kind] << 16 | (kind == 6 ? 4u : 0u) | std::uint32_t{equal} << 21;
     r[0x4078] = shift << 22 | 1;
     if (const std::string wrong = run_task(board, r, 0xd); !wrong.empty())
         return wrong;
     std::vector<std::int32_t> expected;
+    const std::size_t pixels = std::size_t{conv.ow} * conv.oh;
     for (std::int64_t sum : sums(conv, x, w, 0)) {
-        const reference::Wide v = sum, e = operand;
-        const reference::Wide results[] = {
-            std::max(v, e), std::min(v, e), v + e, v - e, v < 0 ? -v : v, -v, reference::divide_rounded(v * e, shift)};
+        const reference::Wide v = sum, e = operands[expected.size() / pixels % 8];
+        // The multiplier has 16 bits; the ALU adds the negative number, which of the lowest one is itself.
+        const reference::Wide factor = static_cast<std::int16_t>(e), minus = e == INT32_MIN ? e : -e;
+        const reference::Wide product = v * factor;
+        const reference::Wide results[] = {std::max(v, e),
+                                           std::min(v, e),
+                                           v + e,
+                                           v + minus,
+                                           v < 0 ? -v : v,
+                                           -v,
+                                           reference::divide_rounded(product, product < 0 ? shift_negative : shift)};
         expected.push_back(static_cast<std::int32_t>(reference::clamp(results[kind], INT32_MIN, INT32_MAX)));
     }
     return compare("operation " + std::to_string(kind), load<std::int32_t>(board, conv), expected);

@@ -17,7 +17,7 @@ constexpr Wide kMin32 = INT32_MIN, kMax32 = INT32_MAX;
 // One stage of BS or BN as a program sets it.
 struct Stage {
     bool on = false, add = false, subtract = false, alu_memory = false, mul = false, mul_memory = false, prelu = false,
-         relu = false, relux = false;
+         relu = false, relux = false, mul_first = false; // BN
     std::int32_t alu = 0, mul_operand = 0, bound = 0;
     unsigned shift = 0, shift_negative = 0;
     std::vector<std::int32_t> alu_values;
@@ -34,12 +34,19 @@ struct Stage {
     Wide apply(Wide v, std::size_t k) const {
         if (!on)
             return v;
-        const Wide operand = alu_memory ? alu_values[k] : alu;
-        if (add || subtract)
-            v = clamp(add ? v + operand : v - operand, kMin32, kMax32);
-        if (mul && !(prelu && v >= 0))
-            v = clamp(divide_rounded(v * (mul_memory ? mul_values[k] : mul_operand), prelu ? shift_negative : shift),
-                      kMin32, kMax32);
+        const auto calculate = [&] {
+            const Wide operand = alu_memory ? alu_values[k] : alu;
+            if (add || subtract)
+                v = clamp(add ? v + operand : v - operand, kMin32, kMax32);
+        };
+        if (!mul_first)
+            calculate();
+        if (mul && !(prelu && v >= 0)) {
+            const Wide product = v * (mul_memory ? mul_values[k] : mul_operand);
+            v = clamp(divide_rounded(product, product < 0 ? shift_negative : shift), kMin32, kMax32);
+        }
+        if (mul_first)
+            calculate();
         if (relu && v < 0)
             v = 0;
         if (relux && v > bound)
@@ -65,7 +72,7 @@ Stage random_stage(Random& random, std::size_t kernels, bool memory) {
     s.alu = wide();
     s.mul_operand = random.chance(10) ? (random.chance(50) ? 32767 : -32768) : random.pick(1, 20000);
     s.shift = static_cast<unsigned>(random.pick(0, 18));
-    s.shift_negative = static_cast<unsigned>(random.pick(0, 18));
+    s.shift_negative = random.chance(50) ? s.shift : static_cast<unsigned>(random.pick(0, 18));
     s.bound = random.pick(0, 50000);
     s.alu_values = random.fill<std::int32_t>(kernels, wide);
     s.mul_values = random.fill<int>(kernels, [&] { return random.pick(0, 0x4000); });
@@ -74,19 +81,20 @@ Stage random_stage(Random& random, std::size_t kernels, bool memory) {
 
 // Output converter of a program.
 struct Out {
-    bool int16 = false, add_first = false, ties_up = false;
+    bool int16 = false, add_first = false, away = false;
     std::int32_t offset = 0, scale = 1;
     unsigned shift = 0;
 
     Wide apply(Wide v) const {
-        const Wide q = add_first ? divide_rounded((v + offset) * scale, shift, ties_up)
-                                 : divide_rounded(v * scale + (static_cast<Wide>(offset) << shift), shift, ties_up);
+        const auto ties = away ? reference::Ties::Away : reference::Ties::Even;
+        const Wide q = add_first ? divide_rounded((v + offset) * scale, shift, ties)
+                                 : divide_rounded(v * scale + (static_cast<Wide>(offset) << shift), shift, ties);
         return int16 ? clamp(q, -32768, 32767) : clamp(q, -128, 127);
     }
     void program(std::map<std::uint16_t, std::uint32_t>& r) const {
         r[0x4080] = static_cast<std::uint32_t>(offset);
         r[0x4084] = static_cast<std::uint32_t>(scale & 0xffff);
-        r[0x4088] = std::uint32_t{add_first} << 31 | std::uint32_t{ties_up} << 30 | shift;
+        r[0x4088] = std::uint32_t{add_first} << 31 | std::uint32_t{away} << 30 | shift;
     }
 };
 
@@ -95,7 +103,7 @@ Out random_out(Random& random, bool int16, double magnitude) {
     Out out;
     out.int16 = int16;
     out.add_first = random.chance(25);
-    out.ties_up = random.chance(25);
+    out.away = random.chance(25);
     if (random.chance(25)) { // few bits lost, so that ties are common
         out.shift = static_cast<unsigned>(random.pick(0, 3));
         out.scale = random.pick(1, 3);
@@ -179,7 +187,9 @@ void compare_requantised(Random& random, Conv conv, bool fused_add) {
     r[0x4050] = (r[0x4050] & ~3u) | (qd ? 0 : 2) | std::uint32_t{per_channel};
     r[0x4054] = per_channel ? 0 : static_cast<std::uint32_t>(zero_point) & 0xffff;
 
-    const Stage bs = random_stage(random, kernels, true), bn = random_stage(random, kernels, false);
+    const Stage bs = random_stage(random, kernels, true);
+    Stage bn = random_stage(random, kernels, false);
+    bn.mul_first = true;
     r[0x4040] = bs.cfg();
     r[0x4044] = static_cast<std::uint32_t>(bs.alu);
     r[0x4048] = bs.mul_cfg();
@@ -245,7 +255,8 @@ void compare_requantised(Random& random, Conv conv, bool fused_add) {
                 Wide v = sums[i];
                 if (qd)
                     v += static_cast<Wide>(features[i]) * (per_channel ? zero_points[channel] : zero_point);
-                v = clamp(divide_rounded(v, truncate, truncate_up), kMin32, kMax32);
+                v = clamp(divide_rounded(v, truncate, truncate_up ? reference::Ties::Up : reference::Ties::Even),
+                          kMin32, kMax32);
                 v = bn.apply(bs.apply(v, channel), channel);
                 if (fused_add) {
                     const Wide e = divide_rounded(static_cast<Wide>(other[i] + e_offset) * e_scale, e_shift);

@@ -125,6 +125,11 @@ std::vector<Program> programs() {
         r[0x4080] = 3, r[0x4084] = 5, r[0x4088] = 5;
         r[0x501c] = 0xe, r[0x5020] = compute::kOperands, r[0x5028] = 0xa, r[0x502c] = compute::kOperands + 0x1000;
         all.push_back({"requantised", r, 0x1d, 0x300});
+        // The shifts come from memory too.
+        Registers shifts = r;
+        shifts[0x4048] |= 2, shifts[0x4068] |= 2;
+        shifts[0x501c] = 0x1e, shifts[0x5028] = 0x1a;
+        all.push_back({"shifts_from_memory", shifts, 0x1d, 0x300});
         // Registers as operands; EW multiplies.
         r[0x4040] = 0x400c0, r[0x4044] = 90, r[0x4048] = 0x00030100, r[0x404c] = 600;
         r[0x4050] |= 2, r[0x4060] = 0x400c0, r[0x4064] = 5, r[0x4068] = 0x00050200;
@@ -166,7 +171,7 @@ std::vector<Program> programs() {
         c.sx = 1;
         c.output = board::Conv::Output::Int32;
         Registers r = c.registers();
-        r[0x100c] |= 1u << 16, r[0x1014] |= 1u << 11 | 2u << 8;
+        r[0x100c] |= 1u << 16, r[0x1014] |= 1u << 11 | 3u << 8;
         all.push_back({"transposed", r, 0xd, 0x300});
     }
     { // Compressed weights: every segment runs of one value, in streams of zeros.
@@ -177,6 +182,20 @@ std::vector<Program> programs() {
         for (std::uint16_t at = 0x1140; at <= 0x117c; at = static_cast<std::uint16_t>(at + 4))
             r[at] = 1;
         all.push_back({"compressed", r, 0xd, 0x300});
+    }
+    { // Other orders of the output.
+        board::Conv c = small_conv();
+        c.w = c.ow = c.kw = c.kh = c.sx = c.sy = c.dx = c.dy = 1, c.pad_left = c.pad_top = 0, c.kernels = 32;
+        c.h = c.oh = 5;
+        c.output = board::Conv::Output::Int32;
+        Registers r = c.registers();
+        r[0x4010] |= 8, r[0x4050] = (r[0x4050] & ~0x7fcu) | 0x124, r[0x40c0] = 0x100;
+        all.push_back({"in_series", r, 0xd, 0x300});
+        c.fp16 = true, c.output = board::Conv::Output::Fp32;
+        r = c.registers();
+        r[0x100c] = (r[0x100c] & ~0x3f0u) | 0x90, r[0x3010] = 0x101, r[0x4010] = 0x84000001;
+        r[0x4050] = 1u << 27 | 0x7fe, r[0x4058] |= 1u << 27, r[0x40c0] = 8 * r[0x4024];
+        all.push_back({"transposed_output", r, 0xd, 0x300});
     }
     { // The DPU alone: notches, a look-up table.
         Registers r = {{0x400c, 0x1e5},
@@ -225,6 +244,8 @@ std::vector<Program> programs() {
         // The other table counts where both miss.
         r[0x4108] = 0x28;
         all.push_back({"look_up_other", r, 0x18, 0x300});
+        r[0x4108] = 2;
+        all.push_back({"look_up_joined", r, 0x18, 0x300});
     }
     { // Floats.
         const Registers r = {{0x400c, 0x1e5},
@@ -257,6 +278,12 @@ std::vector<Program> programs() {
         all.push_back({"floats", r, 0x18, 0x300});
     }
     all.push_back({"pooling", pooling(compute::kFeatures, compute::kResult), 0x60, 0xc00});
+    { // Positions of what was found.
+        Registers r = pooling(compute::kFeatures, compute::kResult);
+        r[0x6024] = 0x40000011, r[0x6018] = r[0x601c] = 1, r[0x6034] = 0x110101, r[0x6040] = 0;
+        r[0x6084] = 0x802, r[0x7030] = 2;
+        all.push_back({"positions", r, 0x60, 0xc00});
+    }
     { // PPU behind the DPU.
         board::Conv c = small_conv();
         c.w = 5, c.h = 4, c.kw = c.kh = c.sx = c.dx = c.dy = 1, c.pad_left = c.pad_top = 0, c.ow = 5, c.oh = 4;
@@ -379,7 +406,7 @@ TEST(Fields, every_field_is_in_exactly_one_class) {
         EXPECT_TRUE(row->second.first == "modelled" || row->second.first == "refused" || row->second.first == "none")
             << field.full();
         EXPECT_TRUE(row->second.second.size() > 0 &&
-                    row->second.second.find_first_not_of("TKRCMG ") == std::string::npos)
+                    row->second.second.find_first_not_of("TKRCBMG ") == std::string::npos)
             << field.full();
     }
     EXPECT_EQ(table.size(), known.size());

@@ -147,7 +147,7 @@ TEST(Flying8Edge, operations) {
     }
 }
 
-// v * e >> shift, where PReLU multiplies negative numbers only, with a shift of their own.
+// v * e >> shift, where negative products have a shift of their own and PReLU multiplies negative numbers only.
 TEST(Flying8Edge, multiply_and_shift) {
     const std::vector<std::int8_t> a = {-128, -127, -64, -1, 0, 1, 2, 3, 64, 100, 126, 127, -2, -3, 5, 7};
     const std::vector<std::int8_t> b = {-128, 127, 64, -1, 0, -1, 3, -3, 64, -100, 1, 127, -128, 3, 7, -5};
@@ -157,7 +157,7 @@ TEST(Flying8Edge, multiply_and_shift) {
         board.store(kB, b);
         const std::map<std::uint16_t, std::uint32_t> r = {
             {0x400c, 0x1e5},
-            {0x4010, 1u << 29 | 3u << 16}, // negative numbers: 3
+            {0x4010, 1u << 29 | 3u << 16}, // negative products: 3
             {0x4020, kC},
             {0x4024, 16},
             {0x403c, 15 << 16 | 15},
@@ -180,7 +180,7 @@ TEST(Flying8Edge, multiply_and_shift) {
         const auto out = board.load<std::int16_t>(kC, 16);
         for (std::size_t i = 0; i < 16; ++i) {
             const Wide product = Wide{a[i]} * b[i];
-            const Wide expect = !prelu ? divide_rounded(product, 2) : a[i] < 0 ? divide_rounded(product, 3) : a[i];
+            const Wide expect = prelu && a[i] >= 0 ? Wide{a[i]} : divide_rounded(product, product < 0 ? 3 : 2);
             EXPECT_TRUE(out[i] == expect) << int{a[i]} << ", " << int{b[i]} << ": " << out[i];
         }
     }

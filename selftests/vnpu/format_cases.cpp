@@ -95,7 +95,7 @@ float bf16_value(std::uint32_t bits) {
 std::string dpu_formats_int(Random& random) {
     board::Board board;
     const Shape s = random_shape(random);
-    const Format &in = kInts[random.pick(0, 3)], &proc = kInts[random.pick(0, 2)], &out = kInts[random.pick(0, 3)],
+    const Format &in = kInts[random.pick(0, 3)], &proc = kInts[random.pick(0, 3)], &out = kInts[random.pick(0, 3)],
                  &other = kInts[random.pick(0, 3)];
     const bool add = random.chance(60);
     const auto number = [&](const Format& f) {
@@ -110,11 +110,12 @@ std::string dpu_formats_int(Random& random) {
     Registers r = flying(s, in, proc, out);
     if (add)
         add_operand(board, r, e, s, other);
-    const bool scaled = out.bits != 32, up = scaled && random.chance(30);
-    const int scale = scaled ? random.pick(1, 32767) : 1, offset = scaled ? random.pick(-9, 9) : 0;
+    const bool scaled = out.bits != 32 || random.chance(50), away = scaled && random.chance(30);
+    const int scale = scaled ? random.pick(random.chance(20) ? -32768 : 1, 32767) : random.pick(0, 1);
+    const int offset = scaled ? random.pick(-9, 9) : 0;
     const auto shift = static_cast<unsigned>(scaled ? random.pick(0, 40) : 0);
-    r[0x4080] = static_cast<std::uint32_t>(offset), r[0x4084] = static_cast<std::uint32_t>(scale);
-    r[0x4088] = std::uint32_t{up} << 30 | shift;
+    r[0x4080] = static_cast<std::uint32_t>(offset), r[0x4084] = static_cast<std::uint32_t>(scale & 0xffff);
+    r[0x4088] = std::uint32_t{away} << 30 | shift;
     const auto pad = static_cast<std::uint32_t>(random.pick(0, 0xffff));
     r[0x4014] = pad;
     std::ostringstream what;
@@ -129,7 +130,9 @@ std::string dpu_formats_int(Random& random) {
         Wide v = static_cast<std::int32_t>(x[i]);
         if (add)
             v = clamp(v + static_cast<std::int32_t>(e[i]), INT32_MIN, INT32_MAX);
-        v = divide_rounded(v * scale + (static_cast<Wide>(offset) << shift), shift, up);
+        const int factor = scale == 0 && out.bits == 32 ? 1 : scale; // 0 is left where nothing is scaled
+        v = divide_rounded(v * factor + (static_cast<Wide>(offset) << shift), shift,
+                           away ? reference::Ties::Away : reference::Ties::Even);
         expected[i] = static_cast<std::uint32_t>(static_cast<std::int32_t>(clamp(v, out.low(), out.high())));
     }
     const auto bytes = image(expected, whole, out);
@@ -186,7 +189,72 @@ std::string dpu_formats_float(Random& random) {
     return compare(what.str(), board.load<std::uint8_t>(compute::kResult, bytes.size()), bytes);
 }
 
-// Maximum and minimum of int4, int32, bf16 and fp32, averages of the integers.
+// Integers out of floats, rounded to whole numbers before the output converter, and floats out of integers behind it.
+std::string dpu_formats_mixed(Random& random) {
+    board::Board board;
+    const Shape s = random_shape(random);
+    const bool to_float = random.chance(50);
+    const Format &proc = to_float ? kInts[random.pick(0, 3)] : kFloats[random.pick(0, 2)],
+                 &out = to_float ? kFloats[random.pick(0, 2)] : kInts[random.pick(0, 3)];
+    const auto number = [&]() -> std::uint32_t {
+        if (to_float)
+            return static_cast<std::uint32_t>(
+                random.chance(15) ? static_cast<int>(proc.low())
+                                  : random.pick(static_cast<int>(proc.low()), static_cast<int>(proc.high())));
+        // From fractions and ties to numbers beyond 32 bits, and NaN.
+        const std::uint32_t sign = static_cast<std::uint32_t>(random.pick(0, 1));
+        const float f = static_cast<float>(random.pick(0, 4000)) *
+                        (random.chance(50) ? 0.5f : std::ldexp(1.0f, random.pick(-10, proc.code == 2 ? 4 : 25)));
+        if (random.chance(3))
+            return proc.bits == 32 ? 0x7fc00000 : 0x7fff;
+        const auto bits = std::bit_cast<std::uint32_t>(f) | sign << 31;
+        return proc.code == 2   ? reference::nearest_half(static_cast<double>(std::bit_cast<float>(bits)))
+               : proc.code == 3 ? bits >> 16
+                                : bits;
+    };
+    const auto x = random.fill<std::uint32_t>(s.size(), number);
+    board.store(compute::kFeatures, image(x, s, proc));
+    Registers r = flying(s, proc, proc, out);
+    const int scale = random.chance(40) ? 1 : random.pick(-32768, 32767), offset = random.pick(-100, 100);
+    const auto shift = static_cast<unsigned>(random.pick(0, 30));
+    const bool add_first = random.chance(50);
+    r[0x4080] = static_cast<std::uint32_t>(offset), r[0x4084] = static_cast<std::uint32_t>(scale & 0xffff);
+    r[0x4088] = std::uint32_t{add_first} << 31 | shift;
+    if (out.code == 2)
+        r[0x4084] |= 0x10000;
+    std::ostringstream what;
+    what << "format " << proc.code << " -> " << out.code << ", " << s.channels << 'x' << s.height << 'x' << s.width;
+    if (const std::string wrong = run_task(board, r, 0x18); !wrong.empty())
+        return what.str() + ": " + wrong;
+    const Shape whole{(s.channels + out.c2() - 1) / out.c2() * out.c2(), s.height, s.width};
+    std::vector<std::uint32_t> expected(whole.size(), 0);
+    for (std::size_t i = 0; i < x.size(); ++i) {
+        Wide v = static_cast<std::int32_t>(x[i]);
+        if (!to_float) {
+            const float f = proc.code == 2 ? static_cast<float>(reference::half_value(static_cast<std::uint16_t>(x[i])))
+                            : proc.code == 3 ? bf16_value(x[i])
+                                             : std::bit_cast<float>(x[i]);
+            v = std::isnan(f) ? 0
+                              : static_cast<Wide>(
+                                    std::clamp(std::nearbyint(static_cast<double>(f)), -2147483648.0, 2147483647.0));
+        }
+        const int factor = scale == 0 && (to_float || out.bits == 32) ? 1 : scale;
+        v = add_first ? divide_rounded((v + offset) * factor, shift)
+                      : divide_rounded(v * factor + (static_cast<Wide>(offset) << shift), shift);
+        const Wide low = to_float ? INT32_MIN : out.low(), high = to_float ? INT32_MAX : out.high();
+        const auto whole_number = static_cast<std::int32_t>(clamp(v, low, high));
+        const auto f = static_cast<float>(whole_number);
+        expected[i] = !to_float       ? static_cast<std::uint32_t>(whole_number)
+                      : out.code == 2 ? reference::nearest_half(static_cast<double>(f))
+                      : out.code == 3 ? reference::nearest_bf16(static_cast<double>(f))
+                                      : std::bit_cast<std::uint32_t>(f);
+    }
+    const auto bytes = image(expected, whole, out);
+    return compare(what.str(), board.load<std::uint8_t>(compute::kResult, bytes.size()), bytes);
+}
+
+// Maximum and minimum of int4, int32, bf16 and fp32, averages of the integers. 32-bit formats come through the DPU:
+// boards don't pool them from memory.
 std::string pooling_formats(Random& random) {
     board::Board board;
     const bool integers = random.chance(50);
@@ -208,33 +276,39 @@ std::string pooling_formats(Random& random) {
     const std::uint32_t rw = 65536 / static_cast<std::uint32_t>(kernel_w),
                         rh = 65536 / static_cast<std::uint32_t>(kernel_h);
     const auto u = [](int v) { return static_cast<std::uint32_t>(v); };
-    const Registers r = {{0x600c, u(in.width - 1)},
-                         {0x6010, u(in.height - 1)},
-                         {0x6014, u(in.channels - 1)},
-                         {0x6018, u(ow - 1)},
-                         {0x601c, u(oh - 1)},
-                         {0x6020, u(in.channels - 1)},
-                         {0x6024, 0x10 | u(method)},
-                         {0x6034, u(stride - 1) << 20 | u(stride - 1) << 16 | u(kernel_h - 1) << 8 | u(kernel_w - 1)},
-                         {0x6038, rw},
-                         {0x603c, rh},
-                         {0x6040, u(top) << 4 | u(left)},
-                         {0x6044, pad},
-                         {0x6070, compute::kResult},
-                         {0x607c, 16 * u(oh * ow)},
-                         {0x6084, f.code},
-                         {0x60dc, 3},
-                         {0x700c, u(in.width - 1)},
-                         {0x7010, u(in.height - 1)},
-                         {0x7014, u(in.channels - 1)},
-                         {0x701c, compute::kFeatures},
-                         {0x7024, 16 * u(in.width)},
-                         {0x7028, 16 * u(in.width * in.height)},
-                         {0x7030, f.size_code()}};
+    Registers r = {{0x600c, u(in.width - 1)},
+                   {0x6010, u(in.height - 1)},
+                   {0x6014, u(in.channels - 1)},
+                   {0x6018, u(ow - 1)},
+                   {0x601c, u(oh - 1)},
+                   {0x6020, u(in.channels - 1)},
+                   {0x6024, u(method)},
+                   {0x6034, u(stride - 1) << 20 | u(stride - 1) << 16 | u(kernel_h - 1) << 8 | u(kernel_w - 1)},
+                   {0x6038, rw},
+                   {0x603c, rh},
+                   {0x6040, u(top) << 4 | u(left)},
+                   {0x6044, pad},
+                   {0x6070, compute::kTensor},
+                   {0x607c, 16 * u(oh * ow)},
+                   {0x6084, f.code},
+                   {0x60dc, 3}};
+    const bool behind = f.bits == 32;
+    if (behind) {
+        for (const auto& [offset, value] : flying(in, f, f, f))
+            r[offset] = value;
+        r[0x400c] = 0x1e3; // to PPU alone
+        r[0x6084] |= 8;
+    } else {
+        r[0x6024] |= 0x10;
+        r[0x700c] = u(in.width - 1), r[0x7010] = u(in.height - 1), r[0x7014] = u(in.channels - 1);
+        r[0x701c] = compute::kFeatures;
+        r[0x7024] = 16 * u(in.width), r[0x7028] = 16 * u(in.width * in.height);
+        r[0x7030] = f.size_code();
+    }
     std::ostringstream what;
     what << "format " << f.code << " method " << method << " in " << in.channels << 'x' << in.height << 'x' << in.width
          << " kernel " << kernel_h << 'x' << kernel_w << " stride " << stride << " pads " << top << ',' << left;
-    if (const std::string wrong = run_task(board, r, 0x60, 0xc00, 0x400); !wrong.empty())
+    if (const std::string wrong = run_task(board, r, behind ? 0x38 : 0x60, 0xc00, 0x400); !wrong.empty())
         return what.str() + ": " + wrong;
     // A number for each of the bits that has their order.
     const auto value = [&](std::uint32_t bits) -> double {
@@ -275,7 +349,7 @@ std::string pooling_formats(Random& random) {
                 expected.push_back(!nan ? best : f.bits == 32 ? 0x7fc00000u : 0x7fc0u);
             }
     const auto bytes = image(expected, {in.channels, oh, ow}, f);
-    return compare(what.str(), board.load<std::uint8_t>(compute::kResult, bytes.size()), bytes);
+    return compare(what.str(), board.load<std::uint8_t>(compute::kTensor, bytes.size()), bytes);
 }
 
 } // namespace cases

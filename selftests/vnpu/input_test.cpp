@@ -13,6 +13,7 @@ using reference::divide_rounded;
 
 struct Converter {
     bool is_signed, add_first, ties_up;
+    reference::Ties ties() const { return ties_up ? reference::Ties::Up : reference::Ties::Even; }
     int scale[4], offset[4];
     unsigned truncate[4];
 
@@ -20,8 +21,8 @@ struct Converter {
         const int x = is_signed ? static_cast<std::int8_t>(stored) : stored;
         const reference::Wide v =
             add_first
-                ? divide_rounded(static_cast<reference::Wide>(x + offset[lane]) * scale[lane], truncate[lane], ties_up)
-                : divide_rounded(static_cast<reference::Wide>(x) * scale[lane], truncate[lane], ties_up) + offset[lane];
+                ? divide_rounded(static_cast<reference::Wide>(x + offset[lane]) * scale[lane], truncate[lane], ties())
+                : divide_rounded(static_cast<reference::Wide>(x) * scale[lane], truncate[lane], ties()) + offset[lane];
         return static_cast<int>(clamp(v, -128, 127));
     }
     void program(std::map<std::uint16_t, std::uint32_t>& r, std::uint32_t lanes) const {

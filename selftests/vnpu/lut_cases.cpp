@@ -138,6 +138,44 @@ std::string look_up_table_int(Random& random) {
     return compare(compute::describe(conv), got, expected);
 }
 
+// Both tables as one of 1025 entries: LE up to its entry 511, LO from there on.
+std::string look_up_table_joined(Random& random) {
+    board::Board board;
+    Tables tables(random);
+    Table joined = random_table(random);
+    joined.end = joined.start + (random.chance(70) ? 1024 << joined.select : random.pick(0, 1024 << joined.select));
+    tables.le.start = joined.start, tables.lo.end = joined.end;
+    tables.le.select = joined.select, tables.lo.select = random.pick(0, 8);
+    joined.scale[0] = tables.le.scale[0], joined.shift[0] = tables.le.shift[0];
+    joined.scale[1] = tables.lo.scale[1], joined.shift[1] = tables.lo.shift[1];
+    joined.entries.assign(tables.le.entries.begin(), tables.le.entries.end() - 1);
+    joined.entries.insert(joined.entries.end(), tables.lo.entries.begin(), tables.lo.entries.end());
+    const auto columns = static_cast<std::uint32_t>(random.pick(1, 60));
+    const auto x = random.fill<std::int16_t>(std::size_t{columns} * 8, [&] { return random.pick(-32768, 32767); });
+    board.store(compute::kFeatures, x);
+    Registers r = {{0x400c, 0x1e5},
+                   {0x4010, 1u << 29 | 1 << 26 | 1},
+                   {0x4020, compute::kResult},
+                   {0x4030, columns - 1},
+                   {0x403c, 0x70007},
+                   {0x4040, 0x53},
+                   {0x4060, 0x53},
+                   {0x4084, 1},
+                   {0x500c, columns - 1},
+                   {0x5014, 7},
+                   {0x5018, compute::kFeatures},
+                   {0x5034, 1},
+                   {0x5044, 1u << 15 | 1 << 5 | 0x7801}};
+    tables.program(r);
+    r[0x4108] = 2; // joined
+    if (const std::string wrong = run_task(board, r, 0x18, 0x300, 0x100, tables.load()); !wrong.empty())
+        return wrong;
+    std::vector<std::int16_t> expected;
+    for (std::int16_t v : x)
+        expected.push_back(static_cast<std::int16_t>(reference::clamp(in_table(joined, v), -32768, 32767)));
+    return compare("joined tables", board.load<std::int16_t>(compute::kResult, expected.size()), expected);
+}
+
 std::string look_up_table_half(Random& random) {
     board::Board board;
     const Tables tables(random);
@@ -147,6 +185,9 @@ std::string look_up_table_half(Random& random) {
     // The multiplier of BS brings numbers into the range of the table; MINUS_EXP the entries to fractions.
     const std::uint16_t scale = random.half(13, 20);
     const auto minus_exp = static_cast<std::uint32_t>(random.pick(0, 15));
+    // As clients bring signed functions into the range of entries: (entry + offset) * 2^-MINUS_EXP * scale.
+    const int offset = random.chance(50) ? 0 : random.pick(-20000, 20000),
+              gain = random.chance(70) ? 1 : random.pick(2, 9);
     Registers r = {{0x400c, 0x1e5},
                    {0x4010, 0x48000002},
                    {0x4020, compute::kResult},
@@ -155,8 +196,9 @@ std::string look_up_table_half(Random& random) {
                    {0x4040, 0x42},
                    {0x4048, std::uint32_t{scale} << 16},
                    {0x4060, 0x53},
-                   {0x4084, 0x10001},
-                   {0x4088, minus_exp << 12},
+                   {0x4080, static_cast<std::uint32_t>(offset)},
+                   {0x4084, 0x10000u | static_cast<std::uint32_t>(gain)},
+                   {0x4088, std::uint32_t{offset != 0} << 31 | minus_exp << 12},
                    {0x500c, columns - 1},
                    {0x5014, 7},
                    {0x5018, compute::kFeatures},
@@ -171,7 +213,9 @@ std::string look_up_table_half(Random& random) {
         const auto scaled = static_cast<float>(reference::half_value(half) * reference::half_value(scale));
         const auto whole = std::clamp(std::nearbyint(double{scaled}), -2147483648.0, 2147483647.0);
         const auto found = static_cast<float>(tables.look_up(static_cast<Wide>(whole)));
-        expected.push_back(reference::nearest_half(std::ldexp(found, -static_cast<int>(minus_exp))));
+        const auto shifted = static_cast<float>(static_cast<double>(found) + offset);
+        const float fraction = std::ldexp(shifted, -static_cast<int>(minus_exp));
+        expected.push_back(reference::nearest_half(static_cast<double>(fraction * static_cast<float>(gain))));
     }
     return compare("fp16 look-up", board.load<std::uint16_t>(compute::kResult, expected.size()), expected);
 }

@@ -55,7 +55,9 @@ TEST(Numeric, shifts_round_as_divisions_do) {
             ASSERT_EQ(npu::shift_round<std::int64_t>(v, shift, npu::Ties::Even),
                       static_cast<std::int64_t>(reference::divide_rounded(v, shift)));
             ASSERT_EQ(npu::shift_round<std::int64_t>(v, shift, npu::Ties::Up),
-                      static_cast<std::int64_t>(reference::divide_rounded(v, shift, true)));
+                      static_cast<std::int64_t>(reference::divide_rounded(v, shift, reference::Ties::Up)));
+            ASSERT_EQ(npu::shift_round<std::int64_t>(v, shift, npu::Ties::Away),
+                      static_cast<std::int64_t>(reference::divide_rounded(v, shift, reference::Ties::Away)));
         }
     std::mt19937_64 engine(81);
     for (int i = 0; i < 200000; ++i) {
@@ -63,7 +65,8 @@ TEST(Numeric, shifts_round_as_divisions_do) {
         const auto m = static_cast<std::int16_t>(engine());
         const auto shift = static_cast<unsigned>(engine() % 64);
         const bool up = engine() & 1;
-        const auto expect = reference::divide_rounded(static_cast<reference::Wide>(v) * m, shift, up);
+        const auto expect = reference::divide_rounded(static_cast<reference::Wide>(v) * m, shift,
+                                                      up ? reference::Ties::Up : reference::Ties::Even);
         ASSERT_EQ(npu::multiply_shift(v, m, shift, up ? npu::Ties::Up : npu::Ties::Even),
                   static_cast<std::int64_t>(expect))
             << v << " * " << m << " >> " << shift;
@@ -141,19 +144,55 @@ std::vector<const T*> rows_of(const std::vector<T>& a, std::size_t rows, std::si
 }
 
 TEST_P(Kernels, depthwise) {
-    const std::size_t taps = 9, channels = 77;
-    auto a = random<std::int16_t>(taps * channels), b = random<std::int16_t>(taps * channels);
-    for (std::size_t i = 0; i < taps * channels; ++i) // numbers of 8 bits
-        a[i] = i % 5 ? static_cast<std::int8_t>(a[i]) : -128, b[i] = i % 3 ? static_cast<std::int8_t>(b[i]) : -128;
-    const std::vector<float> fa(a.begin(), a.end()), fb(b.begin(), b.end());
-    std::vector<std::int64_t> c(channels, 7), expect(channels);
-    for (std::size_t i = 0; i < taps * channels; ++i)
-        expect[i % channels] += a[i] * b[i];
-    GetParam()->depthwise_int(rows_of(a, taps, channels).data(), b.data(), c.data(), taps, channels);
-    EXPECT_EQ(c, expect);
-    std::vector<double> fc(channels, 7);
-    GetParam()->depthwise_float(rows_of(fa, taps, channels).data(), fb.data(), fc.data(), taps, channels);
-    EXPECT_EQ(fc, std::vector<double>(expect.begin(), expect.end()));
+    for (std::size_t taps : {1u, 6u, 9u}) {
+        const std::size_t channels = 77;
+        auto a = random<std::int16_t>(taps * channels), b = random<std::int16_t>(taps * channels);
+        for (std::size_t i = 0; i < taps * channels; ++i) // numbers of 8 bits
+            a[i] = i % 5 ? static_cast<std::int8_t>(a[i]) : -128, b[i] = i % 3 ? static_cast<std::int8_t>(b[i]) : -128;
+        std::vector<std::int32_t> c(channels, 7), expect(channels);
+        for (std::size_t i = 0; i < taps * channels; ++i)
+            expect[i % channels] += a[i] * b[i];
+        GetParam()->depthwise_int(rows_of(a, taps, channels).data(), b.data(), c.data(), taps, channels);
+        EXPECT_EQ(c, expect) << taps;
+        const std::vector<float> fa(a.begin(), a.end());
+        const std::vector<double> fb(b.begin(), b.end());
+        std::vector<double> fc(channels, 7);
+        GetParam()->depthwise_float(rows_of(fa, taps, channels).data(), fb.data(), fc.data(), taps, channels);
+        EXPECT_EQ(fc, std::vector<double>(expect.begin(), expect.end())) << taps;
+    }
+}
+
+TEST_P(Kernels, narrower_numbers) {
+    std::vector<std::int32_t> from = {-0x7fffffff - 1, 0x7fffffff, -129, -128, 127, 128, -32769, -32768, 32767, 32768};
+    for (const std::int32_t v : random<std::int16_t>(100))
+        from.insert(from.end(), {v, v * 5});
+    std::vector<std::int8_t> bytes(from.size());
+    std::vector<std::int16_t> shorts(from.size());
+    GetParam()->to_int8(from.data(), bytes.data(), from.size());
+    GetParam()->to_int16(from.data(), shorts.data(), from.size());
+    for (std::size_t i = 0; i < from.size(); ++i) {
+        EXPECT_EQ(bytes[i], std::clamp(from[i], -128, 127));
+        EXPECT_EQ(shorts[i], std::clamp(from[i], -32768, 32767));
+    }
+}
+
+TEST_P(Kernels, products_with_a_vector) {
+    for (std::size_t n : {1u, 7u, 8u, 29u})
+        for (std::size_t k : {16u, 32u, 80u, 4096u}) {
+            auto a = random<std::int16_t>(k);
+            auto b = random<std::int8_t>(n * k);
+            for (std::size_t i = 0; i < k; i += 3)
+                a[i] = -128;
+            std::fill_n(b.begin(), b.size() / 2, std::int8_t{-128}); // pairs of the largest products
+            std::vector<std::int64_t> c(n, 7), expect(n);
+            for (std::size_t r = 0; r < n; ++r)
+                for (std::size_t i = 0; i < k; ++i) { // in blocks of 32 of each row
+                    const std::size_t block = i / 32, len = std::min<std::size_t>(32, k - block * 32);
+                    expect[r] += a[i] * b[block * 32 * n + r * len + i % 32];
+                }
+            GetParam()->vector_int(a.data(), b.data(), c.data(), n, k);
+            ASSERT_EQ(c, expect) << n << " " << k;
+        }
 }
 
 TEST_P(Kernels, depthwise_of_16_bits) {
@@ -184,9 +223,9 @@ TEST_P(Kernels, scale) {
     for (unsigned shift : {0u, 1u, 2u, 15u, 24u, 48u})
         for (std::int64_t scale : {1, 3, -1, -32768, 32767})
             for (std::int64_t offset : {std::int64_t{0}, std::int64_t{-5}, std::int64_t{0x7fffffff} << 24})
-                for (bool up : {false, true})
+                for (bool away : {false, true})
                     for (const std::uint16_t* each : {static_cast<const std::uint16_t*>(nullptr), scales.data()}) {
-                        const npu::Kernels::Scaling s{scale, offset, shift, up, -128, 127};
+                        const npu::Kernels::Scaling s{scale, offset, shift, away, -128, 127};
                         auto got = v;
                         GetParam()->scale(s, each, got.data(), got.size());
                         for (std::size_t i = 0; i < v.size(); ++i) {
@@ -194,9 +233,9 @@ TEST_P(Kernels, scale) {
                             const std::int64_t factor = each ? static_cast<std::int16_t>(each[i]) : scale;
                             const std::int64_t p = v[i] * factor + offset, unit = std::int64_t{1} << shift;
                             std::int64_t q = p / unit - (p % unit < 0), rest = p - q * unit;
-                            q += 2 * rest > unit || (2 * rest == unit && (up || q % 2 != 0));
+                            q += 2 * rest > unit || (2 * rest == unit && (away ? p > 0 : q % 2 != 0));
                             ASSERT_EQ(got[i], std::clamp<std::int64_t>(q, -128, 127))
-                                << v[i] << " * " << factor << " + " << offset << " >> " << shift << " up " << up;
+                                << v[i] << " * " << factor << " + " << offset << " >> " << shift << " away " << away;
                         }
                     }
 }

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 //
 // Pooling, from memory and behind the DPU.
+#include <cmath>
+
 #include "cases.hpp"
 
 namespace cases {
@@ -179,6 +181,83 @@ std::string pooling(Random& random) {
     }
     const auto x = random.fill<int>(p.in.size(), [&] { return random.small(); });
     return from_memory<std::int8_t>(random, p, x, p.expect(x));
+}
+
+// Where in its window the maximum or minimum of fp16 or int16 was, row << 3 | column, as a map behind that of the
+// values.
+std::string pooling_positions(Random& random) {
+    board::Board board;
+    Pooling p;
+    p.format = random.chance(50) ? Format::Fp16 : Format::Int16;
+    p.method = random.chance(50) ? Pool::Max : Pool::Min;
+    p.in = {8 * random.pick(1, 3), random.pick(1, 12), random.pick(1, 12)};
+    const auto along = [&](int size, int& kernel, int& stride, int& out) {
+        kernel = random.pick(1, std::min(8, size));
+        stride = random.pick(1, 3);
+        out = (size - kernel) / stride + 1;
+    };
+    along(p.in.width, p.window.kernel_w, p.window.stride_x, p.out_w);
+    along(p.in.height, p.window.kernel_h, p.window.stride_y, p.out_h);
+    p.surface = 16 * static_cast<std::uint32_t>(p.out_h * p.out_w);
+    const bool halves = p.format == Format::Fp16;
+    const auto x = random.fill<std::uint16_t>(p.in.size(), [&] {
+        return random.chance(30) ? random.pick(0, 3) : halves ? random.half(0, 30) : random.pick(0, 65535);
+    });
+    std::vector<std::uint16_t> stored(x.size()), values, positions;
+    for (std::size_t i = 0; i < x.size(); ++i) {
+        const int plane = p.in.height * p.in.width, n = static_cast<int>(i);
+        stored[layout::planar(p.in, 8, n / plane, n % plane / p.in.width, n % p.in.width)] = x[i];
+    }
+    board.store(compute::kFeatures, stored);
+    Registers r;
+    p.program(r);
+    const std::uint32_t behind =
+        p.surface * static_cast<std::uint32_t>(p.surfaces()) + 16 * static_cast<std::uint32_t>(random.pick(0, 5));
+    r[0x6024] |= 1u << 30 | 1 << 4;
+    r[0x6084] |= behind;
+    r[0x700c] = r[0x600c], r[0x7010] = r[0x6010], r[0x7014] = r[0x6014];
+    r[0x701c] = compute::kFeatures, r[0x7024] = (r[0x600c] + 1) * 16,
+    r[0x7028] = (r[0x600c] + 1) * (r[0x6010] + 1) * 16;
+    r[0x7030] = 2;
+    if (const std::string wrong = run_task(board, r, 0x60, 0xc00, 0x400); !wrong.empty())
+        return p.describe() + ": " + wrong;
+    // The first of equal ones, row after row.
+    const auto number = [&](std::uint16_t bits) {
+        if (!halves)
+            return static_cast<double>(static_cast<std::int16_t>(bits));
+        const double v = reference::half_value(bits);
+        return v == 0 && std::signbit(v) ? -1e-30 : v; // -0 is less than +0
+    };
+    for (int c = 0; c < p.in.channels; ++c)
+        for (int y = 0; y < p.out_h; ++y)
+            for (int xx = 0; xx < p.out_w; ++xx) {
+                std::uint16_t best = 0, at = 0;
+                for (int ky = 0; ky < p.window.kernel_h; ++ky)
+                    for (int kx = 0; kx < p.window.kernel_w; ++kx) {
+                        const int iy = y * p.window.stride_y + ky, ix = xx * p.window.stride_x + kx;
+                        const std::uint16_t v = x[static_cast<std::size_t>((c * p.in.height + iy) * p.in.width + ix)];
+                        const bool first = ky == 0 && kx == 0;
+                        if (first || (p.method == Pool::Max ? number(v) > number(best) : number(v) < number(best)))
+                            best = v, at = static_cast<std::uint16_t>(8 * ky + kx);
+                    }
+                values.push_back(best), positions.push_back(at);
+            }
+    const auto map = [&](const std::vector<std::uint16_t>& v) {
+        std::vector<std::uint16_t> out(v.size());
+        const int plane = p.out_h * p.out_w;
+        for (std::size_t i = 0; i < v.size(); ++i) {
+            const int n = static_cast<int>(i);
+            out[layout::planar({p.in.channels, p.out_h, p.out_w}, 8, n / plane, n % plane / p.out_w, n % p.out_w)] =
+                v[i];
+        }
+        return out;
+    };
+    if (const std::string wrong =
+            compare(p.describe(), board.load<std::uint16_t>(compute::kTensor, values.size()), map(values));
+        !wrong.empty())
+        return wrong;
+    return compare("positions, " + p.describe(), board.load<std::uint16_t>(compute::kTensor + behind, positions.size()),
+                   map(positions));
 }
 
 std::string pooling_behind_a_convolution(Random& random) {

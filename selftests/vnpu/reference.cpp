@@ -41,14 +41,15 @@ std::vector<Sum> windows(const std::vector<X>& x, Shape in, const std::vector<X>
 
 } // namespace
 
-Wide divide_rounded(Wide value, unsigned shift, bool ties_up) {
+Wide divide_rounded(Wide value, unsigned shift, Ties ties) {
     const Wide divisor = static_cast<Wide>(1) << shift;
     Wide quotient = value / divisor, rest = value % divisor;
     if (rest < 0) { // towards minus infinity
         rest += divisor;
         --quotient;
     }
-    if (2 * rest > divisor || (2 * rest == divisor && (ties_up || quotient % 2 != 0)))
+    const bool tie_goes_up = ties == Ties::Up || (ties == Ties::Away ? value > 0 : quotient % 2 != 0);
+    if (2 * rest > divisor || (2 * rest == divisor && tie_goes_up))
         ++quotient;
     return quotient;
 }

@@ -21,8 +21,9 @@ struct Window {
 
 using Wide = __int128;
 
-// value / 2^shift to the nearest integer; ties to even, or upwards.
-Wide divide_rounded(Wide value, unsigned shift, bool ties_up = false);
+// value / 2^shift to the nearest integer.
+enum class Ties { Even, Up, Away }; // Away: from zero
+Wide divide_rounded(Wide value, unsigned shift, Ties ties = Ties::Even);
 Wide clamp(Wide value, Wide low, Wide high);
 
 // fp16 <-> numbers; fp16 values are exact in double.

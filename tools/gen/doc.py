@@ -27,8 +27,8 @@ are not.
 - **none**: no effect on results in a functional model: speed, gating, arbitration.
 
 Certainty: **T** the SoC's technical reference manual; **K** what kernel drivers rely on; **R** command lists of the
-vendor's runtime; **C** command lists of open clients that are reported to work; **M** read in the vendor's model files,
-not run; **G** inferred or guessed. `selftests/vnpu/fields_test.cpp` tries every field of the compute blocks out and
+vendor's runtime; **C** command lists of open clients that are reported to work; **B** measured on boards by others, who
+published programs and results; **M** read in the vendor's model files, not run; **G** inferred or guessed. `selftests/vnpu/fields_test.cpp` tries every field of the compute blocks out and
 fails when it does not do what this page says.
 """
 

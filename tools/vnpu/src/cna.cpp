@@ -3,6 +3,8 @@
 // Registers of CNA and CORE -> ConvPlan.
 #include "cna.hpp"
 
+#include <string>
+
 #include "limits.hpp"
 
 namespace npu {
@@ -40,6 +42,20 @@ void decode_mode(const RegView& cna, const RegView& core, ConvPlan& plan, Checks
     checks.require(core[k::REG_3030::VALUE] == 0, k::REG_3030::VALUE, core[k::REG_3030::VALUE], "unknown register");
 }
 
+// Zeros between the pixels of a transposed convolution. The hardware does strides that are powers of two; other values,
+// and all without DECONV, are a stride of 1 to it.
+std::uint32_t decode_zeros(const RegView& cna, const reg::Field& field, Checks& checks) {
+    const std::uint32_t zeros = cna[field];
+    if (zeros == 0)
+        return 0;
+    const bool power_of_two = (zeros & (zeros + 1)) == 0;
+    if (cna[r::CONV_CON1::DECONV] && power_of_two)
+        return zeros;
+    checks.note(std::string(field.name) + (power_of_two ? " without DECONV" : " of no power of two") +
+                ", which has no effect");
+    return 0;
+}
+
 void decode_input(const RegView& cna, std::uint32_t dma_base, ConvPlan& plan, Checks& checks) {
     plan.width = cna[r::FC_DATA_SIZE0::DMA_WIDTH];
     plan.height = cna[r::FC_DATA_SIZE0::DMA_HEIGHT];
@@ -54,13 +70,8 @@ void decode_input(const RegView& cna, std::uint32_t dma_base, ConvPlan& plan, Ch
                    cna[r::DATA_SIZE1::DATAIN_CHANNEL], "differs from DMA_CHANNEL");
     checks.require(plan.channels > 0 && plan.channels % plan.atom_channels() == 0, r::FC_DATA_SIZE1::DMA_CHANNEL,
                    plan.channels, "not a multiple of an atom's channels");
-    const bool transposed = cna[r::CONV_CON1::DECONV] != 0;
-    plan.insert_x = cna[r::CONV_CON3::DECONV_X_STRIDE];
-    plan.insert_y = cna[r::CONV_CON3::DECONV_Y_STRIDE];
-    checks.require(transposed || plan.insert_x == 0, r::CONV_CON3::DECONV_X_STRIDE, plan.insert_x,
-                   "goes with DECONV only");
-    checks.require(transposed || plan.insert_y == 0, r::CONV_CON3::DECONV_Y_STRIDE, plan.insert_y,
-                   "goes with DECONV only");
+    plan.insert_x = decode_zeros(cna, r::CONV_CON3::DECONV_X_STRIDE, checks);
+    plan.insert_y = decode_zeros(cna, r::CONV_CON3::DECONV_Y_STRIDE, checks);
     if (std::uint64_t{plan.grid_w()} * plan.grid_h() * plan.channels > limits::kMapElements)
         checks.refuse("the input map is larger than this model's limit");
 

@@ -9,6 +9,7 @@
 #include "dma.hpp"
 #include "numeric.hpp"
 #include "precision.hpp"
+#include "raw_vector.hpp"
 #include "task.hpp"
 
 namespace npu {
@@ -87,7 +88,7 @@ ConvPlan decode_conv(const TaskRegisters& registers, Checks& checks);
  */
 template <class T>
 struct FeatureMap {
-    std::vector<T> data;
+    RawVector<T> data;
     T pad{};
 };
 
@@ -116,7 +117,10 @@ template <class T>
 DmaResult load_weights(Dma& dma, const ConvPlan& plan, const WeightLayout& layout, WeightBuffers<T>& buffers,
                        Checks& checks);
 
-// The map's pixels, or `outside`, under each tap of one output pixel.
+// The weights as they are in memory.
+DmaResult load_stored_weights(Dma& dma, const ConvPlan& plan, std::vector<std::uint8_t>& raw, Checks& checks);
+
+// The pixels of the map, or `outside`, under each tap of one output pixel.
 template <class T>
 void find_taps(const ConvPlan& plan, const FeatureMap<T>& map, std::uint64_t pixel, const T* outside, const T** taps);
 

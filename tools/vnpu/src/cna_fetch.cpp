@@ -121,7 +121,7 @@ DmaResult load_planar(Dma& dma, const ConvPlan& plan, FeatureMap<T>& map) {
     const bool by_pixel = w == 1 && plan.surface_pitch == 1;
     const std::size_t surface_step = by_pixel ? 1 : w * h, row_step = by_pixel ? surfaces : w;
     const std::size_t atom_bytes = plan.atom;
-    std::vector<std::uint8_t> raw(surfaces * w * h * atom_bytes);
+    RawVector<std::uint8_t> raw(surfaces * w * h * atom_bytes);
     RunReader reader(dma);
     const auto read_row = [&](std::size_t s, std::size_t y) {
         const auto line = static_cast<std::int64_t>(y / plan.rows_per_line);
@@ -142,7 +142,10 @@ DmaResult load_planar(Dma& dma, const ConvPlan& plan, FeatureMap<T>& map) {
         return result;
 
     const Converter convert(plan);
-    map.data.resize(w * h * plan.channels);
+    if (surfaces * c2 == plan.channels)
+        map.data.resize(w * h * plan.channels);
+    else
+        map.data.assign(w * h * plan.channels, T{});
     std::vector<T> row(w * c2);
     for (std::size_t s = 0; s < surfaces; ++s)
         for (std::size_t y = 0; y < h; ++y) {
@@ -198,7 +201,7 @@ DmaResult load_pixels(Dma& dma, const ConvPlan& plan, FeatureMap<T>& map) {
 template <class T>
 void insert_zeros(const ConvPlan& plan, FeatureMap<T>& map) {
     const std::size_t channels = plan.channels;
-    std::vector<T> grid(std::size_t{plan.grid_w()} * plan.grid_h() * channels);
+    RawVector<T> grid(std::size_t{plan.grid_w()} * plan.grid_h() * channels, T{});
     for (std::size_t y = 0; y < plan.height; ++y)
         for (std::size_t x = 0; x < plan.width; ++x)
             std::copy_n(map.data.data() + (y * plan.width + x) * channels, channels,
@@ -220,15 +223,18 @@ DmaResult load_features(Dma& dma, const ConvPlan& plan, FeatureMap<T>& map) {
     return result;
 }
 
+DmaResult load_stored_weights(Dma& dma, const ConvPlan& plan, std::vector<std::uint8_t>& raw, Checks& checks) {
+    raw.resize(plan.weight_bytes());
+    return plan.compressed.on ? load_compressed_weights(dma, plan, raw, checks)
+                              : dma.read(Dma::kWeights, plan.weight_addr, raw.data(), raw.size());
+}
+
 template <class T>
 DmaResult load_weights(Dma& dma, const ConvPlan& plan, const WeightLayout& layout, WeightBuffers<T>& buffers,
                        Checks& checks) {
     const std::size_t channels = plan.channels, taps = plan.taps();
     auto& [raw, weights] = buffers;
-    raw.resize(plan.weight_bytes());
-    const DmaResult result = plan.compressed.on ? load_compressed_weights(dma, plan, raw, checks)
-                                                : dma.read(Dma::kWeights, plan.weight_addr, raw.data(), raw.size());
-    if (result != DmaResult::Ok)
+    if (const DmaResult result = load_stored_weights(dma, plan, raw, checks); result != DmaResult::Ok)
         return result;
 
     const std::size_t kernel_group = plan.kernel_group(), channel_group = plan.channel_group();

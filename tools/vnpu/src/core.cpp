@@ -29,8 +29,9 @@ WeightLayout MacArray<T>::weight_layout(const ConvPlan& plan) {
 
 template <class T>
 MacArray<T>::MacArray(const ConvPlan& plan, const FeatureMap<T>& map, std::vector<T> weights, bool feature_sums)
-    : plan_(plan), map_(map), feature_sums_on_(feature_sums), channels_(plan.depthwise ? plan.channels : plan.kernels),
-      weights_(std::move(weights)) {
+    : plan_(plan), map_(map), feature_sums_on_(feature_sums),
+      narrow_(kInt<T> && plan.depthwise && plan.precision != Precision::Int16),
+      channels_(plan.depthwise ? plan.channels : plan.kernels), weights_(std::move(weights)) {
     const std::size_t window = plan.window();
     kernels_ = channels_ + (feature_sums && !plan.depthwise);
     depth_ = weight_layout(plan).pitch;
@@ -39,12 +40,17 @@ MacArray<T>::MacArray(const ConvPlan& plan, const FeatureMap<T>& map, std::vecto
     pitch_ = kInt<T> || plan.depthwise ? kernels_ : round_up(kernels_, Kernels::kLanes);
     // Windows of a block should stay in the cache while all kernels pass over them; the inner loops take up to 8.
     block_ = std::clamp<std::size_t>((std::size_t{1} << 18) / (depth_ * sizeof(Window)) / 8 * 8, 8, 64);
-    if (plan.depthwise)
+    if (plan.depthwise) {
         outside_.assign(channels_, map.pad);
+        if constexpr (!kInt<T>) {
+            wide_weights_.resize(weights_.size());
+            kernels().to_double(weights_.data(), wide_weights_.data(), weights_.size());
+        }
+    }
     if (!feature_sums)
         return;
     if (plan.depthwise) {
-        ones_.assign(window, T{1});
+        ones_.assign(window, Window{1});
     } else { // integer formats only
         weights_.resize(kernels_ * depth_);
         std::fill_n(weights_.data() + channels_ * depth_, window, T{1});
@@ -58,29 +64,47 @@ typename MacArray<T>::Buffers MacArray<T>::buffers() const {
         b.taps.resize(plan_.taps());
     else
         b.windows.resize(block_ * row_);
-    b.sums.resize(block_ * pitch_);
+    b.sums.resize(is_narrow() ? 0 : block_ * pitch_);
+    b.narrow.resize(narrow_ ? block_ * channels_ : 0);
     b.feature_sums.resize(ones_.empty() ? 0 : block_ * channels_);
     return b;
 }
 
 template <class T>
-void MacArray<T>::run(std::uint64_t first, std::size_t count, Buffers& b) const {
+void MacArray<T>::run_depthwise(std::uint64_t first, std::size_t count, Buffers& b) const {
     const Kernels& k = kernels();
-    if (plan_.depthwise) {
-        const auto kernel = [&] {
-            if constexpr (kInt<T>)
-                return plan_.precision == Precision::Int16 ? k.depthwise_int16 : k.depthwise_int;
+    const Window* weights = nullptr;
+    if constexpr (kInt<T>)
+        weights = weights_.data();
+    else
+        weights = wide_weights_.data();
+    // `narrow`: where numbers of 8-bit range leave their sums first.
+    const auto sum = [&](const Window* with, std::int32_t* narrow, Sum* to) {
+        if constexpr (kInt<T>) {
+            if (narrow_)
+                k.depthwise_int(b.taps.data(), with, narrow, plan_.taps(), channels_);
             else
-                return k.depthwise_float;
-        }();
-        for (std::size_t i = 0; i < count; ++i) {
-            find_taps(plan_, map_, first + i, outside_.data(), b.taps.data());
-            kernel(b.taps.data(), weights_.data(), b.sums.data() + i * pitch_, plan_.taps(), channels_);
-            if (feature_sums_on_)
-                kernel(b.taps.data(), ones_.data(), b.feature_sums.data() + i * channels_, plan_.taps(), channels_);
+                k.depthwise_int16(b.taps.data(), with, to, plan_.taps(), channels_);
+            if (narrow_ && to)
+                std::copy_n(narrow, channels_, to);
+        } else {
+            k.depthwise_float(b.taps.data(), with, to, plan_.taps(), channels_);
         }
-        return;
+    };
+    for (std::size_t i = 0; i < count; ++i) {
+        find_taps(plan_, map_, first + i, outside_.data(), b.taps.data());
+        std::int32_t* narrow = narrow_ ? numbers(b, i) : nullptr;
+        if (feature_sums_on_)
+            sum(ones_.data(), narrow, b.feature_sums.data() + i * channels_);
+        sum(weights, narrow, is_narrow() ? nullptr : b.sums.data() + i * pitch_);
     }
+}
+
+template <class T>
+void MacArray<T>::run(std::uint64_t first, std::size_t count, Buffers& b) const {
+    if (plan_.depthwise)
+        return run_depthwise(first, count, b);
+    const Kernels& k = kernels();
     gather_windows(plan_, map_, first, count, row_, b.windows.data());
     std::fill_n(b.sums.begin(), count * pitch_, Sum{});
     if constexpr (kInt<T>) {
@@ -91,6 +115,15 @@ void MacArray<T>::run(std::uint64_t first, std::size_t count, Buffers& b) const 
             k.gemm_float(b.windows.data(), weights_.data() + j * depth_, b.sums.data() + j, count, depth_, row_,
                          pitch_);
     }
+}
+
+bool takes_stored_weights(const ConvPlan& plan) {
+    return plan.precision == Precision::Int8 && plan.taps() == 1;
+}
+
+void multiply_stored(const ConvPlan& plan, const std::int16_t* features, const std::uint8_t* weights,
+                     std::int64_t* sums) {
+    kernels().vector_int(features, reinterpret_cast<const std::int8_t*>(weights), sums, plan.kernels, plan.channels);
 }
 
 void accumulate(const ConvPlan& plan, std::span<const std::int64_t> sums, std::int32_t* v) {

@@ -25,6 +25,7 @@ class MacArray {
         std::vector<Window> windows; // direct convolution
         std::vector<const T*> taps;  // depthwise
         std::vector<Sum> sums, feature_sums;
+        std::vector<std::int32_t> narrow; // depthwise, numbers of 8-bit range
     };
 
     // The layout in which the constructor takes the weights.
@@ -43,6 +44,9 @@ class MacArray {
 
     Buffers buffers() const;
     void run(std::uint64_t first, std::size_t count, Buffers& buffers) const;
+    // Whether run() leaves the numbers that the DPU gets, and no sums.
+    bool is_narrow() const { return narrow_ && !feature_sums_on_ && plan_.truncate == 0; }
+    std::int32_t* numbers(Buffers& buffers, std::size_t i) const { return buffers.narrow.data() + i * channels_; }
     // Of pixel i of the run: sums of all channels, and the feature sum that belongs to channel c.
     Sum* sums(Buffers& buffers, std::size_t i) const { return buffers.sums.data() + i * pitch_; }
     Sum feature_sum(const Buffers& buffers, std::size_t i, std::size_t c) const {
@@ -50,17 +54,26 @@ class MacArray {
     }
 
   private:
+    void run_depthwise(std::uint64_t first, std::size_t count, Buffers& buffers) const;
+
     const ConvPlan& plan_;
     const FeatureMap<T>& map_;
-    bool feature_sums_on_;
+    bool feature_sums_on_, narrow_;
     std::size_t channels_, block_;
-    std::size_t kernels_;           // rows of weights, with the kernel of ones that makes the feature sums
-    std::size_t depth_;             // elements of a window, rounded up to the step of the inner loops
-    std::size_t row_;               // from window to window
-    std::size_t pitch_;             // of sums
-    std::vector<T> weights_, ones_; // ones_: depthwise feature sums
-    std::vector<T> outside_;        // depthwise: a pixel outside the map
+    std::size_t kernels_; // rows of weights, with the kernel of ones that makes the feature sums
+    std::size_t depth_;   // elements of a window, rounded up to the step of the inner loops
+    std::size_t row_;     // from window to window
+    std::size_t pitch_;   // of sums
+    std::vector<T> weights_;
+    // Depthwise: weights as its loops take them, weights of 1 for feature sums, a pixel outside the map.
+    std::vector<Window> wide_weights_, ones_;
+    std::vector<T> outside_;
 };
+
+// Products of an output pixel with kernels of one tap of int8, whose weights stay as they are in memory.
+bool takes_stored_weights(const ConvPlan& plan);
+void multiply_stored(const ConvPlan& plan, const std::int16_t* features, const std::uint8_t* weights,
+                     std::int64_t* sums);
 
 // The accumulator's way out: shift, saturate. Integer formats only.
 void accumulate(const ConvPlan& plan, std::span<const std::int64_t> sums, std::int32_t* v);

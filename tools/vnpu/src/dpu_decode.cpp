@@ -3,6 +3,8 @@
 // Registers of the DPU -> DpuPlan.
 #include "dpu.hpp"
 
+#include <bit>
+
 #include "limits.hpp"
 
 namespace npu {
@@ -56,6 +58,7 @@ DpuStage decode_stage(const RegView& dpu, const StageFields& f, const OperandPla
     s.on = dpu[f.bypass] == 0;
     if (!s.on)
         return s;
+    s.mul_first = &f == &kBn;
     if (!dpu[f.alu_bypass]) {
         const std::uint32_t algo = dpu[f.alu_algo];
         checks.require(algo == 0 || algo == 2 || algo == 4, f.alu_algo, algo, "reserved operation");
@@ -75,8 +78,12 @@ DpuStage decode_stage(const RegView& dpu, const StageFields& f, const OperandPla
         if (!s.mul)
             checks.note(std::string(f.name) + ": multiplier on with operand 0 and shift 0, taken as no operation");
         s.prelu = dpu[f.prelu] != 0;
-        s.shift_negative = s.prelu ? dpu[f.mul_shift_negative] : s.shift;
-        checks.require(dpu[f.truncate_src] == 0, f.truncate_src, 1, "shifts from memory are not modelled");
+        s.shift_negative = dpu[f.mul_shift_negative];
+        s.shift_per_channel = dpu[f.truncate_src] != 0;
+        if (s.shift_per_channel)
+            checks.note(std::string(f.name) + ": shifts from memory, whose size and place are a guess");
+        checks.require(!s.shift_per_channel || (operands && operands->shift), f.truncate_src, 1,
+                       "DPU_RDMA does not read this operand");
         checks.require(!s.mul_per_channel || (operands && operands->mul), f.mul_src, 1,
                        "DPU_RDMA does not read this operand");
     }
@@ -84,6 +91,22 @@ DpuStage decode_stage(const RegView& dpu, const StageFields& f, const OperandPla
     s.relux = dpu[f.relux] != 0;
     s.relux_bound = dpu[f.relux_bound];
     return s;
+}
+
+// Registers as operands: fp32 for the ALU and fp16 for the multiplier of float formats; of integers 16 bits where that
+// is the format of processing, and for the multiplier.
+void decode_constants(const RegView& dpu, bool is_float, DpuEw& ew) {
+    const bool multiply = ew.op == DpuEw::Op::Multiply;
+    const bool int16 = multiply || static_cast<Precision>(dpu[r::DATA_FORMAT::PROC_PRECISION]) == Precision::Int16;
+    for (unsigned i = 0; i < ew.operands.size(); ++i) {
+        std::uint32_t v = dpu.raw(static_cast<std::uint16_t>(r::EW_OP_VALUE_0::offset + 4 * i));
+        const auto low = static_cast<std::uint16_t>(v);
+        if (is_float && multiply)
+            v = std::bit_cast<std::uint32_t>(half_to_float(low));
+        else if (!is_float && int16)
+            v = static_cast<std::uint32_t>(static_cast<std::int16_t>(low));
+        ew.operands[i] = v;
+    }
 }
 
 DpuEw decode_ew(const TaskRegisters& registers, bool is_float, const RdmaPlan* rdma, Checks& checks) {
@@ -95,13 +118,15 @@ DpuEw decode_ew(const TaskRegisters& registers, bool is_float, const RdmaPlan* r
         return ew;
     if (!dpu[r::EW_CFG::EW_LUT_BYPASS])
         ew.lut.emplace(dpu, registers.lut, checks);
-    checks.require(dpu[r::EW_CFG::EW_EQUAL_EN] == 0, r::EW_CFG::EW_EQUAL_EN, 1, "not modelled");
     checks.require(dpu[r::EW_CFG::EW_BINARY_EN] == 0, r::EW_CFG::EW_BINARY_EN, 1, "not modelled");
     ew.relu = dpu[r::EW_CFG::EW_RELU_BYPASS] == 0;
     ew.relux = dpu[r::EW_CFG::EW_RELUX_EN] != 0;
     ew.relux_bound = dpu.raw(r::EW_RELUX_CMP_VALUE::offset);
-    if (dpu[r::EW_CFG::EW_OP_BYPASS])
+    const bool equal = dpu[r::EW_CFG::EW_EQUAL_EN] != 0;
+    if (dpu[r::EW_CFG::EW_OP_BYPASS]) {
+        checks.require(!equal, r::EW_CFG::EW_EQUAL_EN, 1, "goes with maximum and minimum only");
         return ew;
+    }
 
     constexpr Op kAlu[] = {Op::Max, Op::Min,    Op::Add,   Op::Divide, Op::Subtract,
                            Op::Abs, Op::Negate, Op::Floor, Op::Ceil};
@@ -110,7 +135,7 @@ DpuEw decode_ew(const TaskRegisters& registers, bool is_float, const RdmaPlan* r
         ew.op = Op::Multiply;
         ew.prelu = dpu[r::EW_CFG::EW_MUL_PRELU] != 0;
         ew.mul_shift = dpu[r::EW_CVT_SCALE_VALUE::EW_TRUNCATE];
-        ew.mul_shift_negative = ew.prelu ? dpu[r::DATA_FORMAT::EW_TRUNCATE_NEG] : ew.mul_shift;
+        ew.mul_shift_negative = dpu[r::DATA_FORMAT::EW_TRUNCATE_NEG];
         checks.require(ew.mul_shift < 64, r::EW_CVT_SCALE_VALUE::EW_TRUNCATE, ew.mul_shift, "shift of 64 or more");
         checks.require(ew.mul_shift_negative < 64, r::DATA_FORMAT::EW_TRUNCATE_NEG, ew.mul_shift_negative,
                        "shift of 64 or more");
@@ -121,21 +146,18 @@ DpuEw decode_ew(const TaskRegisters& registers, bool is_float, const RdmaPlan* r
     } else {
         checks.require(false, r::EW_CFG::EW_ALU_ALGO, algo, "reserved operation");
     }
+    // Clients set it with these two, where it has no effect.
+    checks.require(!equal || ew.op == Op::Max || ew.op == Op::Min, r::EW_CFG::EW_EQUAL_EN, 1,
+                   "goes with maximum and minimum only");
     ew.constant = dpu[r::EW_CFG::EW_OP_SRC] == 0;
     if (ew.constant) {
-        // Which of the eight belongs to a channel is not known.
-        ew.operand = dpu.raw(r::EW_OP_VALUE_0::offset);
-        for (const reg::Field* f :
-             {&r::EW_OP_VALUE_1::EW_OPERAND_1, &r::EW_OP_VALUE_2::EW_OPERAND_2, &r::EW_OP_VALUE_3::EW_OPERAND_3,
-              &r::EW_OP_VALUE_4::EW_OPERAND_4, &r::EW_OP_VALUE_5::EW_OPERAND_5, &r::EW_OP_VALUE_6::EW_OPERAND_6,
-              &r::EW_OP_VALUE_7::EW_OPERAND_7})
-            checks.require(dpu[*f] == ew.operand, *f, dpu[*f], "differs from EW_OPERAND_0");
+        decode_constants(dpu, is_float, ew);
     } else {
         checks.require(rdma != nullptr, r::EW_CFG::EW_OP_SRC, 1, "DPU_RDMA is not started");
     }
     ew.cvt = !is_float && !dpu[r::EW_CFG::EW_OP_CVT_BYPASS];
     ew.cvt_add_first = dpu[r::EW_CFG::EW_CVT_TYPE] != 0;
-    ew.cvt_ties = dpu[r::EW_CFG::EW_CVT_ROUND] ? Ties::Up : Ties::Even;
+    ew.cvt_ties = dpu[r::EW_CFG::EW_CVT_ROUND] ? Ties::Away : Ties::Even;
     ew.cvt_scale = dpu.s(r::EW_CVT_SCALE_VALUE::EW_OP_CVT_SCALE);
     ew.cvt_shift = dpu[r::EW_CVT_SCALE_VALUE::EW_OP_CVT_SHIFT];
     ew.cvt_offset = static_cast<std::int32_t>(dpu.raw(r::EW_CVT_OFFSET_VALUE::offset));
@@ -146,21 +168,22 @@ void decode_formats(const RegView& dpu, DpuPlan& plan, Checks& checks) {
     const std::uint32_t proc = dpu[r::DATA_FORMAT::PROC_PRECISION], out = dpu[r::DATA_FORMAT::OUT_PRECISION];
     plan.is_float = is_float(static_cast<Precision>(proc));
     plan.out = static_cast<Precision>(out);
-    checks.require(is_dpu_processing(static_cast<Precision>(proc)), r::DATA_FORMAT::PROC_PRECISION, proc,
-                   "only int8 (0), int16 (1), fp16 (2), bf16 (3), fp32 (5) and int4 (6) are modelled");
+    checks.require(is_dpu_processing(static_cast<Precision>(proc)), r::DATA_FORMAT::PROC_PRECISION, proc, "reserved");
     // Data from memory may have another format of the same kind; DPU_RDMA's decoder compares it with its own.
     const std::uint32_t in = dpu[r::DATA_FORMAT::IN_PRECISION];
     checks.require(in == proc || dpu[r::FEATURE_MODE_CFG::FLYING_MODE], r::DATA_FORMAT::IN_PRECISION, in,
                    "differs from PROC_PRECISION");
-    const bool known = plan.out != Precision::Tf32 && plan.is_float == is_float(plan.out);
-    checks.require(known, r::DATA_FORMAT::OUT_PRECISION, out, "not modelled for this PROC_PRECISION");
+    const bool known = plan.out != Precision::Tf32;
+    checks.require(known, r::DATA_FORMAT::OUT_PRECISION, out, "reserved");
     if (!known)
         plan.out = Precision::Fp16; // of a defined size
+    if (plan.is_float && !is_float(plan.out))
+        checks.note("integer output of floats: rounded to a whole number before the output converter, a guess");
 
     for (const reg::Field* f :
          {&r::FEATURE_MODE_CFG::COMB_USE, &r::FEATURE_MODE_CFG::TP_EN, &r::FEATURE_MODE_CFG::RGP_TYPE,
-          &r::FEATURE_MODE_CFG::NONALIGN, &r::DATA_FORMAT::MC_SURF_OUT, &r::DATA_CUBE_HEIGHT::MINMAX_CTL,
-          &r::BS_OW_CFG::RGP_CNTER, &r::BS_OW_CFG::TP_ORG_EN, &r::WDMA_SIZE_0::SIZE_C_WDMA, &r::REG_40C4::VALUE})
+          &r::FEATURE_MODE_CFG::NONALIGN, &r::DATA_CUBE_HEIGHT::MINMAX_CTL, &r::BS_OW_CFG::RGP_CNTER,
+          &r::WDMA_SIZE_0::SIZE_C_WDMA, &r::REG_40C4::VALUE})
         checks.require(dpu[*f] == 0, *f, dpu[*f], "not modelled");
     const std::uint32_t output = dpu[r::FEATURE_MODE_CFG::OUTPUT_MODE];
     checks.require(output != 0, r::FEATURE_MODE_CFG::OUTPUT_MODE, output, "no output");
@@ -174,30 +197,51 @@ void decode_output_converter(const RegView& dpu, DpuPlan& plan, Checks& checks) 
     plan.cvt_offset = static_cast<std::int32_t>(dpu.raw(r::OUT_CVT_OFFSET::offset));
     plan.cvt_shift = dpu[r::OUT_CVT_SHIFT::OUT_CVT_SHIFT];
     plan.cvt_add_first = dpu[r::OUT_CVT_SHIFT::CVT_TYPE] != 0;
-    plan.cvt_ties = dpu[r::OUT_CVT_SHIFT::CVT_ROUND] ? Ties::Up : Ties::Even;
-    plan.minus_exp = dpu[r::OUT_CVT_SHIFT::MINUS_EXP];
+    plan.cvt_ties = dpu[r::OUT_CVT_SHIFT::CVT_ROUND] ? Ties::Away : Ties::Even;
+    plan.minus_exp = plan.is_float ? dpu[r::OUT_CVT_SHIFT::MINUS_EXP] : 0; // no effect on integers
     const bool to_half = dpu[r::OUT_CVT_SCALE::FP32TOFP16_EN] != 0;
 
-    if (!plan.is_float && plan.out != Precision::Int32) {
-        checks.require(plan.cvt_shift < 64, r::OUT_CVT_SHIFT::OUT_CVT_SHIFT, plan.cvt_shift, "shift of 64 or more");
-        if (plan.cvt_scale < 0)
-            checks.note("OUT_CVT_SCALE of 0x8000 or more, taken as negative");
-    } else {
-        checks.require(scale <= 1, r::OUT_CVT_SCALE::OUT_CVT_SCALE, scale,
-                       "no scaling is known for this output format");
+    // Clients leave the scale alone where there is nothing to scale.
+    if (scale == 0 && (is_float(plan.out) || plan.out == Precision::Int32))
+        plan.cvt_scale = 1;
+    if (plan.is_float && is_float(plan.out)) {
         checks.require(plan.cvt_shift == 0, r::OUT_CVT_SHIFT::OUT_CVT_SHIFT, plan.cvt_shift,
-                       "no scaling is known for this output format");
-        checks.require(plan.cvt_offset == 0, r::OUT_CVT_OFFSET::OUT_CVT_OFFSET,
-                       static_cast<std::uint32_t>(plan.cvt_offset), "no offset is known for this output format");
+                       "no shift is known for floats");
+        checks.require(plan.cvt_offset == 0 || plan.cvt_add_first, r::OUT_CVT_SHIFT::CVT_TYPE, 0,
+                       "the offset of floats is known to be added first only");
+    } else {
+        checks.require(plan.cvt_shift < 64, r::OUT_CVT_SHIFT::OUT_CVT_SHIFT, plan.cvt_shift, "shift of 64 or more");
     }
     checks.require(!to_half || plan.out == Precision::Fp16 || plan.out == Precision::Bf16,
                    r::OUT_CVT_SCALE::FP32TOFP16_EN, to_half, "the output is not fp16");
     if (plan.out == Precision::Bf16 && to_half)
         checks.note("bf16 output with FP32TOFP16_EN, taken as bf16");
-    checks.require(plan.is_float || plan.minus_exp == 0, r::OUT_CVT_SHIFT::MINUS_EXP, plan.minus_exp,
-                   "for floating-point formats only");
     if (plan.out == Precision::Fp16 && !to_half)
         checks.note("fp16 output without FP32TOFP16_EN, rounded all the same");
+}
+
+// Writers of another order than surfaces: what is known of them was seen on boards with these formats only.
+void decode_writer(const RegView& dpu, DpuPlan& plan, Checks& checks) {
+    const auto proc = static_cast<Precision>(dpu[r::DATA_FORMAT::PROC_PRECISION]);
+    const bool wide = !plan.flying && plan.to_memory && !plan.to_ppu && plan.out == Precision::Int32 &&
+                      dpu[r::FEATURE_MODE_CFG::CONV_MODE] == 0;
+    const std::uint32_t series = dpu[r::DATA_FORMAT::MC_SURF_OUT], transposed = dpu[r::BS_OW_CFG::TP_ORG_EN];
+    if (series) {
+        checks.require(wide && proc == Precision::Int8 && plan.channels % kSeriesChannels == 0 &&
+                           plan.surfaces_per_pass == 2 && !transposed,
+                       r::DATA_FORMAT::MC_SURF_OUT, series,
+                       "known for int8 to int32, whole groups of 32 channels and SIZE_E 1 only");
+        checks.note("surfaces in series: boards have been seen to write the first ones only");
+        plan.order = DpuOrder::Series;
+    }
+    if (transposed) {
+        checks.require(wide && proc == Precision::Int16 && plan.channels == kTransposedChannels &&
+                           plan.surfaces_per_pass == 8 && !series,
+                       r::BS_OW_CFG::TP_ORG_EN, transposed, "known for int16 to int32, 32 channels and SIZE_E 7 only");
+        checks.require(dpu[r::WDMA_SIZE_0::TP_PRECISION] == 1, r::WDMA_SIZE_0::TP_PRECISION, 0,
+                       "known of transposed output are 16 bits only");
+        plan.order = DpuOrder::Transposed;
+    }
 }
 
 void decode_writes(const RegView& dpu, std::uint32_t dma_base, DpuPlan& plan, Checks& checks) {
@@ -211,6 +255,7 @@ void decode_writes(const RegView& dpu, std::uint32_t dma_base, DpuPlan& plan, Ch
     checks.require(dpu[r::BS_OW_CFG::SIZE_E_2] == e, r::BS_OW_CFG::SIZE_E_2, dpu[r::BS_OW_CFG::SIZE_E_2],
                    "differs from SIZE_E_0");
     plan.surfaces_per_pass = e + 1;
+    decode_writer(dpu, plan, checks);
     plan.notch = dpu[r::DATA_CUBE_NOTCH_ADDR::NOTCH_ADDR_0];
     checks.require(dpu[r::DATA_CUBE_NOTCH_ADDR::NOTCH_ADDR_1] == plan.notch, r::DATA_CUBE_NOTCH_ADDR::NOTCH_ADDR_1,
                    dpu[r::DATA_CUBE_NOTCH_ADDR::NOTCH_ADDR_1], "differs from NOTCH_ADDR_0");

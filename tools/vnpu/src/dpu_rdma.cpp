@@ -13,17 +13,16 @@ namespace r = reg::dpu_rdma;
 namespace d = reg::dpu;
 
 constexpr std::uint32_t kUseAlu = 1, kUseCpend = 2, kUseMul = 4, kUseShift = 8;
-constexpr std::uint32_t kCombined = 5; // MRDMA and ERDMA share the operand: even and odd surfaces
-constexpr std::size_t kBlock = 8;      // channels of one block of operands
+constexpr std::uint32_t kToErdma = 4, kCombined = 5; // 5: MRDMA and ERDMA share the operand: even and odd surfaces
+constexpr std::size_t kBlock = 8;                    // channels of one block of operands
 
 bool ew_from_memory(const RegView& dpu) {
     return !dpu[d::EW_CFG::EW_BYPASS] && !dpu[d::EW_CFG::EW_OP_BYPASS] && dpu[d::EW_CFG::EW_OP_SRC];
 }
 
-OperandPlan decode_operands(const RegView& rdma, const reg::Field& use_field, std::uint32_t addr, Checks& checks) {
+OperandPlan decode_operands(const RegView& rdma, const reg::Field& use_field, std::uint32_t addr) {
     const std::uint32_t use = rdma[use_field];
-    checks.require((use & kUseShift) == 0, use_field, use, "shifts from memory are not modelled");
-    return {addr, (use & kUseAlu) != 0, (use & kUseCpend) != 0, (use & kUseMul) != 0};
+    return {addr, (use & kUseAlu) != 0, (use & kUseCpend) != 0, (use & kUseMul) != 0, (use & kUseShift) != 0};
 }
 
 void set_format(TensorPlan& tensor, Precision format) {
@@ -66,7 +65,6 @@ void decode_ew(const RegView& rdma, const RegView& dpu, std::uint32_t dma_base, 
     const std::uint32_t stride = rdma[r::EW_SURF_STRIDE::EW_SURF_STRIDE];
     const std::uint32_t notch = rdma[r::EW_SURF_NOTCH::EW_SURF_NOTCH];
     if (rdma[r::FEATURE_MODE_CFG::COMB_USE] == kCombined) {
-        checks.require(!plan.flying, r::FEATURE_MODE_CFG::COMB_USE, kCombined, "MRDMA has the main data already");
         checks.require(!rdma[r::FEATURE_MODE_CFG::MRDMA_DISABLE], r::FEATURE_MODE_CFG::MRDMA_DISABLE, 1,
                        "COMB_USE 5 needs MRDMA");
         checks.require(!ew.per_channel, r::ECFG::ERDMA_DATA_MODE, mode, "COMB_USE 5 is per pixel");
@@ -85,7 +83,7 @@ void decode_ew(const RegView& rdma, const RegView& dpu, std::uint32_t dma_base, 
 }
 
 DmaResult load_operands(Dma& dma, const OperandPlan& plan, std::uint32_t channels, Operands& operands) {
-    if (!plan.alu && !plan.cpend && !plan.mul)
+    if (!plan.any())
         return DmaResult::Ok;
     std::vector<std::uint8_t> raw(plan.bytes(channels));
     if (const DmaResult result = dma.read(Dma::kOperands, plan.addr, raw.data(), raw.size()); result != DmaResult::Ok)
@@ -97,7 +95,7 @@ DmaResult load_operands(Dma& dma, const OperandPlan& plan, std::uint32_t channel
         return v;
     };
     // One part alone is contiguous; several parts take turns in blocks of 8 channels.
-    const std::size_t per_channel = plan.alu * 4 + plan.cpend * 2 + plan.mul * 2;
+    const std::size_t per_channel = plan.alu * 4 + plan.cpend * 2 + plan.mul * 2 + plan.shift * 2;
     for (std::size_t c = 0; c < channels; ++c) {
         std::size_t at = c / kBlock * kBlock * per_channel;
         const std::size_t in_block = c % kBlock;
@@ -109,8 +107,12 @@ DmaResult load_operands(Dma& dma, const OperandPlan& plan, std::uint32_t channel
             operands.cpend.push_back(static_cast<std::int16_t>(get(at + in_block * 2, 2)));
             at += kBlock * 2;
         }
-        if (plan.mul)
+        if (plan.mul) {
             operands.mul.push_back(static_cast<std::uint16_t>(get(at + in_block * 2, 2)));
+            at += kBlock * 2;
+        }
+        if (plan.shift)
+            operands.shift.push_back(static_cast<std::uint8_t>(get(at + in_block * 2, 2) & 63));
     }
     return DmaResult::Ok;
 }
@@ -182,8 +184,8 @@ DmaResult load_tensor(Dma& dma, const RdmaPlan& cube, const TensorPlan& plan, st
 } // namespace
 
 std::uint64_t OperandPlan::bytes(std::uint32_t channels) const {
-    const unsigned parts = unsigned{alu} + cpend + mul;
-    const std::uint64_t per_channel = alu * 4 + cpend * 2 + mul * 2;
+    const unsigned parts = unsigned{alu} + cpend + mul + shift;
+    const std::uint64_t per_channel = alu * 4 + cpend * 2 + mul * 2 + shift * 2;
     return parts > 1 ? (channels + kBlock - 1) / kBlock * kBlock * per_channel : channels * per_channel;
 }
 
@@ -203,8 +205,7 @@ RdmaPlan decode_dpu_rdma(const TaskRegisters& registers, Checks& checks) {
         checks.refuse("what DPU_RDMA reads on this SoC is not known");
     const std::uint32_t precision = rdma[r::FEATURE_MODE_CFG::PROC_PRECISION];
     plan.precision = static_cast<Precision>(precision);
-    checks.require(is_dpu_processing(plan.precision), r::FEATURE_MODE_CFG::PROC_PRECISION, precision,
-                   "only int8 (0), int16 (1), fp16 (2), bf16 (3), fp32 (5) and int4 (6) are modelled");
+    checks.require(is_dpu_processing(plan.precision), r::FEATURE_MODE_CFG::PROC_PRECISION, precision, "reserved");
     checks.require(dpu[d::DATA_FORMAT::PROC_PRECISION] == precision, r::FEATURE_MODE_CFG::PROC_PRECISION, precision,
                    "differs from that of DPU");
     const std::uint32_t in = rdma[r::FEATURE_MODE_CFG::IN_PRECISION];
@@ -217,7 +218,10 @@ RdmaPlan decode_dpu_rdma(const TaskRegisters& registers, Checks& checks) {
     if (in != precision)
         checks.note("main data in another format than that of processing: widened, as IN_PRECISION says");
     const std::uint32_t comb = rdma[r::FEATURE_MODE_CFG::COMB_USE];
-    checks.require(comb == 0 || comb == kCombined, r::FEATURE_MODE_CFG::COMB_USE, comb, "only 0 and 5 are modelled");
+    // In flying mode each reader has its data anyway.
+    const bool flying = rdma[r::FEATURE_MODE_CFG::FLYING_MODE] != 0;
+    checks.require(comb == 0 || (comb == kToErdma && flying) || (comb == kCombined && !flying),
+                   r::FEATURE_MODE_CFG::COMB_USE, comb, "known are 0, 4 in flying mode, and 5 in the other");
     checks.require(rdma[r::SRC_DMA_CFG::UNPOOLING_EN] == 0, r::SRC_DMA_CFG::UNPOOLING_EN, 1, "not modelled");
 
     plan.width = rdma[r::DATA_CUBE_WIDTH::WIDTH] + 1;
@@ -225,11 +229,9 @@ RdmaPlan decode_dpu_rdma(const TaskRegisters& registers, Checks& checks) {
     plan.channels = rdma[r::DATA_CUBE_CHANNEL::CHANNEL] + 1;
     if (std::uint64_t{plan.width} * plan.height * plan.channels > limits::kMapElements)
         checks.refuse("the cube of DPU_RDMA is larger than this model's limit");
-    plan.bs =
-        decode_operands(rdma, r::BCFG::BRDMA_DATA_USE, rdma.raw(r::BS_BASE_ADDR::offset) + registers.dma_base, checks);
-    plan.bn =
-        decode_operands(rdma, r::NCFG::NRDMA_DATA_USE, rdma.raw(r::BN_BASE_ADDR::offset) + registers.dma_base, checks);
-    plan.flying = rdma[r::FEATURE_MODE_CFG::FLYING_MODE] != 0;
+    plan.bs = decode_operands(rdma, r::BCFG::BRDMA_DATA_USE, rdma.raw(r::BS_BASE_ADDR::offset) + registers.dma_base);
+    plan.bn = decode_operands(rdma, r::NCFG::NRDMA_DATA_USE, rdma.raw(r::BN_BASE_ADDR::offset) + registers.dma_base);
+    plan.flying = flying;
     checks.require(dpu[d::FEATURE_MODE_CFG::FLYING_MODE] == plan.flying, r::FEATURE_MODE_CFG::FLYING_MODE, plan.flying,
                    "differs from that of DPU");
     if (plan.flying) {

@@ -13,7 +13,8 @@ namespace npu {
 // A set of per-channel operands in memory (BRDMA or NRDMA).
 struct OperandPlan {
     std::uint32_t addr = 0;
-    bool alu = false, cpend = false, mul = false; // which parts there are
+    bool alu = false, cpend = false, mul = false, shift = false; // which parts there are
+    bool any() const { return alu || cpend || mul || shift; }
     std::uint64_t bytes(std::uint32_t channels) const;
 };
 
@@ -48,6 +49,7 @@ struct Operands {
     std::vector<std::uint32_t> alu;
     std::vector<std::int16_t> cpend;
     std::vector<std::uint16_t> mul;
+    std::vector<std::uint8_t> shift; // less than 64
 };
 
 // A tensor as [pixel][channel]; per-channel ones have a single pixel.

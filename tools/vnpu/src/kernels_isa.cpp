@@ -3,6 +3,8 @@
 // Compiled once per instruction set, with VNPU_ISA as its name and VNPU_VECTOR as the bytes of its vectors. It must not
 // call inline functions of other headers: the linker would keep one copy of them, perhaps with instructions that the
 // machine doesn't have.
+#include <utility>
+
 #include "kernels.hpp"
 
 #define VNPU_CONCAT(a, b) a##b
@@ -103,11 +105,13 @@ template <std::size_t kBytes>
 struct Vectors;
 template <>
 struct Vectors<8> {
+    using Bytes [[gnu::vector_size(8)]] = std::int8_t;
     using Shorts [[gnu::vector_size(8)]] = std::int16_t;
     using Floats [[gnu::vector_size(8)]] = float;
 };
 template <>
 struct Vectors<16> {
+    using Bytes [[gnu::vector_size(16)]] = std::int8_t;
     using Shorts [[gnu::vector_size(16)]] = std::int16_t;
     using Ints [[gnu::vector_size(16)]] = std::int32_t;
     using Floats [[gnu::vector_size(16)]] = float;
@@ -115,6 +119,7 @@ struct Vectors<16> {
 };
 template <>
 struct Vectors<32> {
+    using Bytes [[gnu::vector_size(32)]] = std::int8_t;
     using Shorts [[gnu::vector_size(32)]] = std::int16_t;
     using Ints [[gnu::vector_size(32)]] = std::int32_t;
     using Floats [[gnu::vector_size(32)]] = float;
@@ -134,68 +139,89 @@ Vector load(const T* from) {
     return v;
 }
 
-// One vector of kBytes of int16 channels. A product of two 8-bit numbers fits in 16 bits; the sums have 32.
+// Products of two numbers each, added.
+Vectors<16>::Ints multiply_pairs(Vectors<16>::Shorts a, Vectors<16>::Shorts b) {
+#if defined(__SSE2__)
+    return __builtin_ia32_pmaddwd128(a, b);
+#else // of numbers of 8-bit range, whose products fit in 16 bits
+    const auto two = reinterpret_cast<Vectors<16>::Ints>(a * b);
+    return (two >> 16) + ((two << 16) >> 16);
+#endif
+}
+#if defined(__AVX2__) && VNPU_VECTOR == 32
+Vectors<32>::Ints multiply_pairs(Vectors<32>::Shorts a, Vectors<32>::Shorts b) {
+    return __builtin_ia32_pmaddwd256(a, b);
+}
+#endif
+#if defined(__AVX512BW__) && VNPU_VECTOR == 64
+Vectors<64>::Ints multiply_pairs(Vectors<64>::Shorts a, Vectors<64>::Shorts b) {
+    return __builtin_ia32_pmaddwd512_mask(a, b, Vectors<64>::Ints{}, 0xffff);
+}
+#endif
+
+// The first or second (`half`) four numbers of each 16 bytes of a and b, in turns.
+template <int half, class Shorts, int... at>
+Shorts interleave(Shorts a, Shorts b, std::integer_sequence<int, at...>) {
+    return __builtin_shufflevector(a, b, (at / 8 * 8 + half * 4 + at % 8 / 2 + at % 2 * int{sizeof...(at)})...);
+}
+
+// The sums of one vector of kBytes of int16 channels, two taps at a time.
 template <std::size_t kBytes>
 struct SumsOf8Bits {
     static constexpr std::size_t kChannels = kBytes / 2;
     using Shorts = typename Vectors<kBytes>::Shorts;
-    using Half = typename Vectors<kBytes / 2>::Shorts;
     using Ints = typename Vectors<kBytes>::Ints;
-    Ints low{}, high{};
-    void add(const std::int16_t* x, const std::int16_t* w) {
-        const Shorts product = load<Shorts>(x) * load<Shorts>(w);
-        Half half[2];
-        __builtin_memcpy(half, &product, sizeof(product));
-        low += __builtin_convertvector(half[0], Ints);
-        high += __builtin_convertvector(half[1], Ints);
+    using Numbers = std::make_integer_sequence<int, kChannels>;
+    Ints low{}, high{}; // of the first and second four channels of each 16 bytes
+    void add(Shorts x0, Shorts w0, Shorts x1, Shorts w1) {
+        low += multiply_pairs(interleave<0>(x0, x1, Numbers{}), interleave<0>(w0, w1, Numbers{}));
+        high += multiply_pairs(interleave<1>(x0, x1, Numbers{}), interleave<1>(w0, w1, Numbers{}));
     }
-    void store(std::int64_t* c) const {
-        for (std::size_t i = 0; i < kChannels / 2; ++i)
-            c[i] = low[i], c[kChannels / 2 + i] = high[i];
+    void run(const std::int16_t* const* a, const std::int16_t* b, std::int32_t* c, std::size_t taps, std::size_t pitch,
+             std::size_t at) {
+        b += at;
+        std::size_t t = 0;
+        for (; t + 2 <= taps; t += 2)
+            add(load<Shorts>(a[t] + at), load<Shorts>(b + t * pitch), load<Shorts>(a[t + 1] + at),
+                load<Shorts>(b + (t + 1) * pitch));
+        if (t < taps)
+            add(load<Shorts>(a[t] + at), load<Shorts>(b + t * pitch), Shorts{}, Shorts{});
+        for (std::size_t i = 0; i < kBytes / 16; ++i) {
+            __builtin_memcpy(c + at + 8 * i, reinterpret_cast<const char*>(&low) + 16 * i, 16);
+            __builtin_memcpy(c + at + 8 * i + 4, reinterpret_cast<const char*>(&high) + 16 * i, 16);
+        }
     }
 };
 
-// One vector of kBytes of sums in double.
+// The sums of one vector of kBytes of double.
 template <std::size_t kBytes>
 struct DoubleSums {
     static constexpr std::size_t kChannels = kBytes / sizeof(double);
     using Wide = typename Vectors<kBytes>::Doubles;
-    using Narrow = typename Vectors<kBytes / 2>::Floats;
-    Wide sum{};
-    void add(const float* x, const float* w) {
-        sum += __builtin_convertvector(load<Narrow>(x), Wide) * __builtin_convertvector(load<Narrow>(w), Wide);
+    using Floats = typename Vectors<kBytes / 2>::Floats;
+    void run(const float* const* a, const double* b, double* c, std::size_t taps, std::size_t pitch, std::size_t at) {
+        Wide sum{};
+        for (std::size_t t = 0; t < taps; ++t)
+            sum += __builtin_convertvector(load<Floats>(a[t] + at), Wide) * load<Wide>(b + t * pitch + at);
+        __builtin_memcpy(c + at, &sum, sizeof(sum));
     }
-    void store(double* c) const { __builtin_memcpy(c, &sum, sizeof(sum)); }
 };
 
-// kCount times the channels of Sums, from channel `at` on.
-template <class Sums, std::size_t kCount, class T, class C>
-void depthwise_block(const T* const* a, const T* b, C* c, std::size_t taps, std::size_t channels, std::size_t at) {
-    Sums sums[kCount];
-    for (std::size_t t = 0; t < taps; ++t)
-        for (std::size_t i = 0; i < kCount; ++i)
-            sums[i].add(a[t] + at + i * Sums::kChannels, b + t * channels + at + i * Sums::kChannels);
-    for (std::size_t i = 0; i < kCount; ++i)
-        sums[i].store(c + at + i * Sums::kChannels);
-}
-
 // All channels, or all but the last ones that don't fill the smallest vector; how many.
-template <template <std::size_t> class Sums, class T, class C>
-std::size_t depthwise(const T* const* a, const T* b, C* c, std::size_t taps, std::size_t channels) {
-    using Best = Sums<VNPU_VECTOR>;
+template <template <std::size_t> class Sums, class A, class B, class C>
+std::size_t depthwise(const A* const* a, const B* b, C* c, std::size_t taps, std::size_t channels) {
+    using Most = Sums<VNPU_VECTOR>;
     using Least = Sums<16>;
     std::size_t at = 0;
-    for (; at + 4 * Best::kChannels <= channels; at += 4 * Best::kChannels)
-        depthwise_block<Best, 4>(a, b, c, taps, channels, at);
-    for (; at + Best::kChannels <= channels; at += Best::kChannels)
-        depthwise_block<Best, 1>(a, b, c, taps, channels, at);
+    for (; at + Most::kChannels <= channels; at += Most::kChannels)
+        Most{}.run(a, b, c, taps, channels, at);
     for (; at + Least::kChannels <= channels; at += Least::kChannels)
-        depthwise_block<Least, 1>(a, b, c, taps, channels, at);
+        Least{}.run(a, b, c, taps, channels, at);
     return at;
 }
 
-template <class T, class C>
-void depthwise_rest(const T* const* a, const T* b, C* c, std::size_t taps, std::size_t channels, std::size_t at) {
+template <class A, class B, class C>
+void depthwise_rest(const A* const* a, const B* b, C* c, std::size_t taps, std::size_t channels, std::size_t at) {
     for (; at < channels; ++at) {
         C sum = 0;
         for (std::size_t t = 0; t < taps; ++t)
@@ -204,7 +230,7 @@ void depthwise_rest(const T* const* a, const T* b, C* c, std::size_t taps, std::
     }
 }
 
-void depthwise_int(const std::int16_t* const* a, const std::int16_t* b, std::int64_t* c, std::size_t taps,
+void depthwise_int(const std::int16_t* const* a, const std::int16_t* b, std::int32_t* c, std::size_t taps,
                    std::size_t channels) {
     depthwise_rest(a, b, c, taps, channels, depthwise<SumsOf8Bits>(a, b, c, taps, channels));
 }
@@ -214,20 +240,61 @@ void depthwise_int16(const std::int16_t* const* a, const std::int16_t* b, std::i
     depthwise_rest(a, b, c, taps, channels, 0);
 }
 
-void depthwise_float(const float* const* a, const float* b, double* c, std::size_t taps, std::size_t channels) {
+void depthwise_float(const float* const* a, const double* b, double* c, std::size_t taps, std::size_t channels) {
     depthwise_rest(a, b, c, taps, channels, depthwise<DoubleSums>(a, b, c, taps, channels));
+}
+
+using Best = Vectors<VNPU_VECTOR>;
+
+// Some rows of b, from row `first` on.
+template <std::size_t kRows>
+void vector_rows(const std::int16_t* a, const std::int8_t* b, std::int64_t* c, std::size_t n, std::size_t k,
+                 std::size_t first) {
+    constexpr std::size_t kBlock = 32, kLanes = VNPU_VECTOR / 2;
+    // Sums of 32 bits hold more products than there are channels.
+    Best::Ints sum[kRows] = {};
+    const std::size_t blocks = k / kBlock;
+    for (std::size_t block = 0; block < blocks; ++block)
+        for (std::size_t at = 0; at < kBlock; at += kLanes) {
+            const auto x = load<Best::Shorts>(a + block * kBlock + at);
+            for (std::size_t r = 0; r < kRows; ++r) {
+                const auto* from = b + (block * n + first + r) * kBlock + at;
+                const auto w = __builtin_convertvector(load<Vectors<VNPU_VECTOR / 2>::Bytes>(from), Best::Shorts);
+                sum[r] += multiply_pairs(x, w);
+            }
+        }
+    const std::size_t rest = k % kBlock;
+    for (std::size_t r = 0; r < kRows; ++r) {
+        std::int64_t total = 0;
+        for (std::size_t i = 0; i < kLanes / 2; ++i)
+            total += sum[r][i];
+        const std::int8_t* last = b + blocks * n * kBlock + (first + r) * rest;
+        for (std::size_t i = 0; i < rest; ++i)
+            total += a[blocks * kBlock + i] * last[i];
+        c[first + r] = total;
+    }
+}
+
+void vector_int(const std::int16_t* a, const std::int8_t* b, std::int64_t* c, std::size_t n, std::size_t k) {
+    std::size_t row = 0;
+    for (; row + 8 <= n; row += 8)
+        vector_rows<8>(a, b, c, n, k, row);
+    for (; row < n; ++row)
+        vector_rows<1>(a, b, c, n, k, row);
 }
 
 template <class Scale>
 void scale_by(const Kernels::Scaling& s, Scale factor, std::int32_t* v, std::size_t count) {
-    const std::int64_t half = s.shift ? std::int64_t{1} << (s.shift - 1) : 0;
-    // Ties to even: one less, and one more again where the quotient is odd.
-    const std::int64_t odd = s.shift && !s.ties_up, bias = half - odd + s.offset, offset = s.offset;
+    // Half is added. Ties to even: one less, and one more again where the quotient is odd; ties away from zero: one
+    // less where the number is negative. `which` is the bit that tells, as the lowest one, and for negative numbers all
+    // ones.
+    const std::int64_t half = s.shift ? std::int64_t{1} << (s.shift - 1) : 0, even = s.shift && !s.ties_away;
+    const std::int64_t mask = !s.shift ? 0 : even ? 1 : -1, bias = half - even + s.offset, offset = s.offset;
     const std::int64_t low = s.low, high = s.high;
-    const unsigned shift = s.shift;
+    const unsigned shift = s.shift, which = even ? shift : 63;
     for (std::size_t i = 0; i < count; ++i) {
         const std::int64_t p = std::int64_t{v[i]} * factor(i);
-        std::int64_t q = (p + bias + ((p + offset) >> shift & odd)) >> shift;
+        std::int64_t q = (p + bias + ((p + offset) >> which & mask)) >> shift;
         q = q < low ? low : q;
         q = q > high ? high : q;
         v[i] = static_cast<std::int32_t>(q);
@@ -257,6 +324,17 @@ void narrow(const std::int64_t* sums, unsigned shift, bool ties_up, std::int32_t
     }
 }
 
+template <class T>
+void saturate_to(const std::int32_t* from, T* to, std::size_t count) {
+    constexpr std::int32_t low = -(1 << (8 * sizeof(T) - 1)), high = -1 - low;
+    for (std::size_t i = 0; i < count; ++i) {
+        std::int32_t v = from[i];
+        v = v < low ? low : v;
+        v = v > high ? high : v;
+        to[i] = static_cast<T>(v);
+    }
+}
+
 template <std::size_t kLen>
 void widen_rows_of(const std::int8_t* from, std::int16_t* to, std::size_t rows, std::size_t pitch) {
     for (std::size_t r = 0; r < rows; ++r, from += kLen, to += pitch)
@@ -275,6 +353,11 @@ void widen_rows(const std::int8_t* from, std::int16_t* to, std::size_t rows, std
 void to_double(const float* from, double* to, std::size_t count) {
     for (std::size_t i = 0; i < count; ++i)
         to[i] = static_cast<double>(from[i]);
+}
+
+void to_float(const double* from, float* to, std::size_t count) {
+    for (std::size_t i = 0; i < count; ++i)
+        to[i] = static_cast<float>(from[i]);
 }
 
 float as_float(std::uint32_t bits) {
@@ -316,8 +399,22 @@ void to_half(const float* from, std::uint16_t* to, std::size_t count) {
 
 } // namespace
 
-const Kernels VNPU_NAME(VNPU_ISA) = {
-    gemm_int, gemm_int16, gemm_float, depthwise_int, depthwise_int16, depthwise_float,      scale,
-    narrow,   widen_rows, to_double,  from_half,     to_half,         VNPU_STRING(VNPU_ISA)};
+const Kernels VNPU_NAME(VNPU_ISA) = {gemm_int,
+                                     gemm_int16,
+                                     gemm_float,
+                                     vector_int,
+                                     depthwise_int,
+                                     depthwise_int16,
+                                     depthwise_float,
+                                     scale,
+                                     narrow,
+                                     saturate_to<std::int8_t>,
+                                     saturate_to<std::int16_t>,
+                                     widen_rows,
+                                     to_double,
+                                     to_float,
+                                     from_half,
+                                     to_half,
+                                     VNPU_STRING(VNPU_ISA)};
 
 } // namespace npu

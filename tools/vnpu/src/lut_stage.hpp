@@ -3,6 +3,7 @@
 
 #include <array>
 #include <cstdint>
+#include <vector>
 
 #include "checks.hpp"
 #include "lut.hpp"
@@ -10,7 +11,8 @@
 
 namespace npu {
 
-// The look-up of the EW stage: which of the two tables, interpolation inside, straight lines outside.
+// The look-up of the EW stage: which of the two tables, interpolation inside, straight lines outside. Both tables may
+// be joined to one: LE, and from its entry 512 on LO.
 class LutStage {
   public:
     // Takes a copy of the tables as they are now.
@@ -26,7 +28,7 @@ class LutStage {
         int shift; // to the right; negative: to the left
     };
     struct Table {
-        std::array<std::int16_t, Lut::kEntries> entries;
+        std::vector<std::int16_t> entries;
         std::int32_t start, end; // both belong to the table
         unsigned index_select;   // 2^index_select numbers to an entry
         Slope underflow, overflow;
@@ -35,6 +37,7 @@ class LutStage {
     static std::int64_t value(const Table& table, std::int32_t x);
 
     std::array<Table, 2> table_;
+    bool joined_;                      // LE alone counts
     Id hybrid_, underflow_, overflow_; // the table that counts
 };
 

@@ -12,7 +12,7 @@ namespace npu {
 
 using Int128 = __int128;
 
-enum class Ties { Even, Up };
+enum class Ties { Even, Up, Away }; // Away: from zero
 
 // p / 2^shift, rounded to nearest.
 template <class T>
@@ -20,7 +20,14 @@ constexpr T shift_round(T p, unsigned shift, Ties ties) {
     if (shift == 0)
         return p;
     const T half = static_cast<T>(1) << (shift - 1);
-    return (ties == Ties::Up ? p + half : p + (half - 1) + ((p >> shift) & 1)) >> shift;
+    switch (ties) {
+    case Ties::Up:
+        return (p + half) >> shift;
+    case Ties::Away:
+        return (p + half - (p < 0)) >> shift;
+    default:
+        return (p + (half - 1) + ((p >> shift) & 1)) >> shift;
+    }
 }
 
 template <class To, class From>

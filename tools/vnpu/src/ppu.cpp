@@ -28,8 +28,7 @@ void decode_format(const RegView& ppu, PoolPlan& plan, Checks& checks) {
     const std::uint32_t precision = ppu[r::DATA_FORMAT::PROC_PRECISION];
     plan.precision = static_cast<Precision>(precision);
     checks.require(plan.precision != Precision::Tf32, r::DATA_FORMAT::PROC_PRECISION, precision, "reserved");
-    for (const reg::Field* f : {&r::OPERATION_MODE_CFG::INDEX_EN, &r::OPERATION_MODE_CFG::USE_CNT,
-                                &r::MISC_CTRL::MC_SURF_OUT, &r::MISC_CTRL::NONALIGN})
+    for (const reg::Field* f : {&r::MISC_CTRL::MC_SURF_OUT, &r::MISC_CTRL::NONALIGN})
         checks.require(ppu[*f] == 0, *f, ppu[*f], "not modelled");
 
     const std::uint32_t method = ppu[r::OPERATION_MODE_CFG::POOLING_METHOD];
@@ -80,6 +79,18 @@ void decode_windows(const RegView& ppu, PoolPlan& plan, Checks& checks) {
                    r::POOLING_PADDING_CFG::PAD_BOTTOM, bottom, "windows reach beyond the padded map");
 }
 
+// What is known of positions: windows of up to 8 x 8 without padding, of 16-bit formats.
+void decode_positions(const RegView& ppu, PoolPlan& plan, Checks& checks) {
+    plan.positions = ppu[r::OPERATION_MODE_CFG::INDEX_EN] != 0;
+    plan.positions_at = ppu.raw(r::DATA_FORMAT::offset) & ~(kAtom - 1);
+    if (!plan.positions)
+        return;
+    const bool known = plan.method != PoolPlan::Method::Average && element_bits(plan.precision) == 16 &&
+                       plan.kernel_w <= 8 && plan.kernel_h <= 8 && ppu.raw(r::POOLING_PADDING_CFG::offset) == 0;
+    checks.require(known, r::OPERATION_MODE_CFG::INDEX_EN, 1,
+                   "known for the maximum and minimum of 16-bit formats, in windows of up to 8x8 without padding");
+}
+
 void decode_source(const TaskRegisters& registers, PoolPlan& plan, Checks& checks) {
     const RegView &ppu = registers.ppu, &rdma = registers.ppu_rdma;
     checks.require(ppu[r::OPERATION_MODE_CFG::FLYING_MODE] == 1, r::OPERATION_MODE_CFG::FLYING_MODE, 0,
@@ -94,10 +105,11 @@ void decode_source(const TaskRegisters& registers, PoolPlan& plan, Checks& check
                    "differs from that of PPU");
     const std::uint32_t size = rdma[d::DATA_FORMAT::IN_PRECISION];
     const unsigned bits = element_bits(plan.precision);
-    checks.require(size == (bits == 4    ? 0u
-                            : bits == 8  ? 1u
-                            : bits == 16 ? 2u
-                                         : 3u),
+    checks.require(bits < 32, r::DATA_FORMAT::PROC_PRECISION, ppu[r::DATA_FORMAT::PROC_PRECISION],
+                   "boards write zeros for 32-bit formats from memory");
+    checks.require(size == (bits == 4   ? 0u
+                            : bits == 8 ? 1u
+                                        : 2u),
                    d::DATA_FORMAT::IN_PRECISION, size, "is not the size of PPU's PROC_PRECISION");
     plan.src = rdma.raw(d::SRC_BASE_ADDR::offset) + registers.dma_base;
     plan.src_line = rdma.raw(d::SRC_LINE_STRIDE::offset) & ~(kAtom - 1);
@@ -146,11 +158,13 @@ class IntWindow {
   public:
     explicit IntWindow(const PoolPlan& plan) : plan_(plan) {}
     void start() { first_ = true, sum_ = 0; }
-    void add(T v) {
+    void add(T v, unsigned position) {
         sum_ += v;
-        best_ = first_ ? v : plan_.method == PoolPlan::Method::Max ? std::max(best_, v) : std::min(best_, v);
+        if (first_ || (plan_.method == PoolPlan::Method::Max ? v > best_ : v < best_))
+            best_ = v, position_ = position;
         first_ = false;
     }
+    unsigned position() const { return position_; }
     T result() const {
         if (plan_.method != PoolPlan::Method::Average)
             return best_;
@@ -163,6 +177,7 @@ class IntWindow {
     const PoolPlan& plan_;
     std::int64_t sum_ = 0;
     T best_ = 0;
+    unsigned position_ = 0;
     bool first_ = true;
 };
 
@@ -172,15 +187,16 @@ class FloatWindow {
   public:
     explicit FloatWindow(const PoolPlan& plan) : plan_(plan) {}
     void start() { first_ = true, nan_ = false, sum_ = 0; }
-    void add(Bits v) {
+    void add(Bits v, unsigned position) {
         nan_ |= (v & kMagnitude) > kInfinity;
         if (plan_.method == PoolPlan::Method::Average)
             sum_ += static_cast<double>(half_to_float(static_cast<std::uint16_t>(v))); // exact: at most 256 halves
         const bool better = plan_.method == PoolPlan::Method::Max ? order(v) > order(best_) : order(v) < order(best_);
         if (first_ || better)
-            best_ = v;
+            best_ = v, position_ = position;
         first_ = false;
     }
+    unsigned position() const { return position_; }
     Bits result() const {
         if (nan_)
             return kNan;
@@ -200,14 +216,16 @@ class FloatWindow {
     const PoolPlan& plan_;
     double sum_ = 0;
     Bits best_ = 0;
+    unsigned position_ = 0;
     bool first_ = true, nan_ = false;
 };
 
 template <class Format, class Window>
-void pool(Dma& dma, const PoolPlan& plan, const std::vector<std::uint8_t>& cube) {
+void pool(Dma& dma, const PoolPlan& plan, std::span<const std::uint8_t> cube) {
     const auto pad = Format::pad(plan.pad_bits);
     Window window(plan);
     std::vector<std::uint8_t> row(plan.out_w * std::size_t{kAtom});
+    std::vector<std::uint16_t> positions(plan.positions ? row.size() / 2 : 0);
     for (std::uint32_t s = 0; s < plan.surfaces; ++s)
         for (std::uint32_t oy = 0; oy < plan.out_h; ++oy) {
             for (std::uint32_t ox = 0; ox < plan.out_w; ++ox)
@@ -220,13 +238,17 @@ void pool(Dma& dma, const PoolPlan& plan, const std::vector<std::uint8_t>& cube)
                             const std::uint32_t x = ox * plan.stride_x + kx - plan.pad_left;
                             const bool inside = y < plan.in_h && x < plan.in_w;
                             const std::size_t atom = s * plan.in_pixels() + std::size_t{y} * plan.in_w + x;
-                            window.add(inside ? Format::load(cube.data() + atom * kAtom, c) : pad);
+                            window.add(inside ? Format::load(cube.data() + atom * kAtom, c) : pad, ky << 3 | kx);
                         }
                     Format::store(row.data() + ox * std::size_t{kAtom}, c, window.result());
+                    if (plan.positions)
+                        positions[ox * Format::kChannels + c] = static_cast<std::uint16_t>(window.position());
                 }
             const std::uint64_t line = std::uint64_t{oy} * (plan.out_w + plan.dst_notch) * kAtom;
-            dma.write(static_cast<std::uint32_t>(plan.dst + std::uint64_t{s} * plan.dst_surface + line), row.data(),
-                      row.size());
+            const std::uint64_t to = plan.dst + std::uint64_t{s} * plan.dst_surface + line;
+            dma.write(static_cast<std::uint32_t>(to), row.data(), row.size());
+            if (plan.positions)
+                dma.write(static_cast<std::uint32_t>(to + plan.positions_at), positions.data(), row.size());
         }
 }
 
@@ -239,6 +261,7 @@ PoolPlan decode_ppu(const TaskRegisters& registers, const DpuPlan* dpu, Checks& 
         checks.refuse("what PPU reads and writes on this SoC is not known");
     decode_format(ppu, plan, checks);
     decode_windows(ppu, plan, checks);
+    decode_positions(ppu, plan, checks);
     if (dpu)
         check_source(ppu, *dpu, plan, checks);
     else
@@ -249,7 +272,7 @@ PoolPlan decode_ppu(const TaskRegisters& registers, const DpuPlan* dpu, Checks& 
     return plan;
 }
 
-DmaResult load_pool_input(Dma& dma, const PoolPlan& plan, std::vector<std::uint8_t>& cube) {
+DmaResult load_pool_input(Dma& dma, const PoolPlan& plan, RawVector<std::uint8_t>& cube) {
     const std::size_t row = plan.in_w * std::size_t{kAtom};
     cube.resize(plan.atoms_read() * kAtom);
     std::uint8_t* to = cube.data();
@@ -264,7 +287,7 @@ DmaResult load_pool_input(Dma& dma, const PoolPlan& plan, std::vector<std::uint8
     return DmaResult::Ok;
 }
 
-void run_pool(Dma& dma, const PoolPlan& plan, const std::vector<std::uint8_t>& cube) {
+void run_pool(Dma& dma, const PoolPlan& plan, std::span<const std::uint8_t> cube) {
     switch (plan.precision) {
     case Precision::Int4:
         return pool<Nibbles, IntWindow<std::int8_t, 4>>(dma, plan, cube);

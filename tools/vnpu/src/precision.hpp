@@ -11,8 +11,8 @@ enum class Precision : std::uint32_t {
     Int16 = 1,
     Fp16 = 2,
     Bf16 = 3,
-    Int32 = 4, // outputs only
-    Fp32 = 5,  // outputs only
+    Int32 = 4, // DPU only
+    Fp32 = 5,  // DPU only
     Int4 = 6,
     Tf32 = 7
 };
@@ -27,9 +27,9 @@ constexpr bool is_processing(Precision p) {
            p == Precision::Int4;
 }
 
-// Formats that DPU and DPU_RDMA compute in: those, and fp32, the sums of tf32.
+// Formats that DPU and DPU_RDMA compute in: those, int32, and fp32, the sums of tf32.
 constexpr bool is_dpu_processing(Precision p) {
-    return is_processing(p) || p == Precision::Fp32;
+    return is_processing(p) || p == Precision::Int32 || p == Precision::Fp32;
 }
 
 constexpr unsigned kAtom = 16; // bytes of an atom: the unit of feature maps in memory

@@ -2,11 +2,13 @@
 #include "task.hpp"
 
 #include <algorithm>
+#include <numeric>
 #include <optional>
 #include <span>
 
 #include "core.hpp"
 #include "dpu.hpp"
+#include "kernels.hpp"
 #include "parallel.hpp"
 #include "ppu.hpp"
 #include "timing.hpp"
@@ -112,8 +114,19 @@ class ConvTask final : public Task {
                 const std::uint64_t first = n * block, count = std::min(block, outputs - first);
                 array.run(first, count, buffers);
                 for (std::size_t i = 0; i < count; ++i) {
-                    if constexpr (std::is_integral_v<T>)
+                    if constexpr (std::is_integral_v<T>) {
+                        if (array.is_narrow()) {
+                            std::int32_t* numbers = array.numbers(buffers, i);
+                            if (dpu_.channels > array.channels()) { // without weights: 0, as v is behind
+                                std::copy_n(numbers, array.channels(), v.data());
+                                std::fill(v.begin() + static_cast<std::ptrdiff_t>(array.channels()), v.end(), 0);
+                                numbers = v.data();
+                            }
+                            dpu.process(first + i, numbers);
+                            continue;
+                        }
                         add_cpend(data, array, i, 0, buffers);
+                    }
                     take_sums({array.sums(buffers, i), array.channels()}, v);
                     dpu.process(first + i, v.data());
                 }
@@ -139,11 +152,27 @@ class ConvTask final : public Task {
         std::vector<typename MacArray<T>::Sum> sums(outputs * conv_.kernels);
         ConvPlan group = conv_;
         WeightBuffers<T> kernels;
+        std::vector<T> features; // of all outputs, where weights stay as they are stored
+        if constexpr (std::is_integral_v<T>)
+            if (takes_stored_weights(conv_)) {
+                features.resize(outputs * conv_.channels);
+                gather_windows(conv_, map, 0, outputs, conv_.channels, features.data());
+            }
         for (std::uint32_t first = 0; first < conv_.kernels; first += group.kernels) {
             group.kernels = std::min(static_cast<std::uint32_t>(conv_.kernel_group()), conv_.kernels - first);
-            const DmaResult result = load_weights(dma, group, MacArray<T>::weight_layout(group), kernels, checks);
+            const DmaResult result = features.empty()
+                                         ? load_weights(dma, group, MacArray<T>::weight_layout(group), kernels, checks)
+                                         : load_stored_weights(dma, group, kernels.raw, checks);
             if (result != DmaResult::Ok)
                 return result;
+            if constexpr (std::is_integral_v<T>)
+                if (!features.empty()) {
+                    for (std::size_t i = 0; i < outputs; ++i)
+                        multiply_stored(group, features.data() + i * conv_.channels, kernels.raw.data(),
+                                        sums.data() + i * conv_.kernels + first);
+                    group.weight_addr += static_cast<std::uint32_t>(group.weight_bytes());
+                    continue;
+                }
             MacArray<T> array(group, map, std::move(kernels.weights), dpu_.cpend_on);
             auto buffers = array.buffers();
             array.run(0, outputs, buffers);
@@ -155,6 +184,14 @@ class ConvTask final : public Task {
             kernels.weights = array.take_weights();
             group.weight_addr += static_cast<std::uint32_t>(group.weight_bytes());
         }
+        if constexpr (std::is_integral_v<T>)
+            if (!features.empty() && dpu_.cpend_on)
+                for (std::size_t i = 0; i < outputs; ++i) {
+                    const T* from = features.data() + i * conv_.channels;
+                    const auto sum = std::accumulate(from, from + conv_.channels, std::int64_t{0});
+                    for (std::size_t c = 0; c < std::min(conv_.kernels, dpu_.channels); ++c)
+                        sums[i * conv_.kernels + c] += sum * cpend(data, c);
+                }
         Dpu dpu(dpu_, data);
         DpuInput<T> v(dpu_.channels);
         for (std::size_t i = 0; i < outputs; ++i) {
@@ -175,8 +212,7 @@ class ConvTask final : public Task {
     }
     void take_sums(std::span<const double> sums, DpuInput<float>& v) const {
         const std::size_t count = std::min(sums.size(), v.size());
-        for (std::size_t c = 0; c < count; ++c)
-            v[c] = static_cast<float>(sums[c]);
+        kernels().to_float(sums.data(), v.data(), count);
         std::fill(v.begin() + static_cast<std::ptrdiff_t>(count), v.end(), 0.0f);
     }
 
@@ -188,8 +224,10 @@ class ConvTask final : public Task {
             return;
         std::int64_t* sums = array.sums(buffers, i);
         for (std::size_t c = 0; c < array.channels() && first + c < dpu_.channels; ++c)
-            sums[c] +=
-                array.feature_sum(buffers, i, c) * (dpu_.cpend_per_channel ? data.bs.cpend[first + c] : dpu_.cpend);
+            sums[c] += array.feature_sum(buffers, i, c) * cpend(data, first + c);
+    }
+    std::int64_t cpend(const RdmaData& data, std::size_t channel) const {
+        return dpu_.cpend_per_channel ? data.bs.cpend[channel] : dpu_.cpend;
     }
 
     ConvPlan conv_;
@@ -254,7 +292,7 @@ class PoolTask final : public Task {
     }
 
     DmaResult run(Dma& dma, Checks&) const override {
-        std::vector<std::uint8_t> cube;
+        RawVector<std::uint8_t> cube;
         if (const DmaResult result = load_pool_input(dma, plan_, cube); result != DmaResult::Ok)
             return result;
         dma.write_as(trace::Stream::PpuOutput);

@@ -71,6 +71,14 @@ void add_in_place(const TensorPlan& t, const RdmaPlan& cube, const DpuPlan& dpu,
 }
 
 Range surface(const DpuPlan& dpu) {
+    const std::uint64_t pixels = dpu.pixels();
+    if (dpu.order == DpuOrder::Transposed) // four runs, of which each takes half of its place
+        return {dpu.dst, pixels * kTransposedChannels * 7 / 2};
+    if (dpu.order == DpuOrder::Series) {
+        const std::uint64_t units = pixels * dpu.channels / kSeriesChannels, last = units - 1;
+        return {dpu.dst, last / dpu.surfaces_per_pass * dpu.pass_stride +
+                             (last % dpu.surfaces_per_pass + 1) * kSeriesChannels * 4};
+    }
     // A write DMA with as many pixels gives the surface another shape.
     const bool reshaped = std::uint64_t{dpu.write_w} * dpu.write_h == dpu.pixels();
     std::uint64_t size =
@@ -109,9 +117,9 @@ void describe(const DpuPlan& dpu, const RdmaPlan& rdma, Task& task) {
     if (task.op & kOpDpuRdma) {
         std::string what;
         const auto operands = [&](const char* of, const OperandPlan& p) {
-            if (p.alu || p.cpend || p.mul)
-                what += fmt::format(", {} operands ({}{}{} ) 0x{:08x}", of, p.alu ? " ALU" : "",
-                                    p.cpend ? " CPEND" : "", p.mul ? " MUL" : "", p.addr);
+            if (p.any())
+                what += fmt::format(", {} operands ({}{}{}{} ) 0x{:08x}", of, p.alu ? " ALU" : "",
+                                    p.cpend ? " CPEND" : "", p.mul ? " MUL" : "", p.shift ? " shift" : "", p.addr);
         };
         const auto tensor = [&](const char* of, const TensorPlan& t) {
             if (t.on)
@@ -151,8 +159,10 @@ void describe(const PoolPlan& p, bool from_memory, Task& task) {
                     name(p.precision), kMethods[static_cast<unsigned>(p.method)], p.kernel_w, p.kernel_h, p.in_w,
                     p.in_h, p.surfaces * channels_per_atom(p.precision), p.out_w, p.out_h, p.stride_x, p.stride_y,
                     p.dst, p.dst_surface));
-    const std::uint64_t last = (std::uint64_t{p.surfaces} - 1) * p.dst_surface;
-    task.output.push_back({Stream::PpuOutput, {p.dst, last + plane(p.out_w, p.out_h, p.dst_notch)}});
+    const std::uint64_t size = (std::uint64_t{p.surfaces} - 1) * p.dst_surface + plane(p.out_w, p.out_h, p.dst_notch);
+    task.output.push_back({Stream::PpuOutput, {p.dst, size}});
+    if (p.positions)
+        task.output.push_back({Stream::PpuOutput, {p.dst + p.positions_at, size}});
 }
 
 } // namespace npu::trace
