@@ -126,8 +126,27 @@ void long_chains_load_weights_again(void**) {
     check_reuse(tasks);
 }
 
-void check_convolution(const ConvolutionShape& shape) {
-    const ConvolutionPlan plan = must(plan_convolution(shape));
+// What cores do side by side: together the same pixels, each once.
+void check_shared(const ConvolutionPlan& plan, std::uint32_t cores) {
+    const auto chains = convolution_chains(plan, {0x1000000, 0x40000000, 0x2000000, 0x3000000}, cores);
+    assert_true(!chains.empty() && chains.size() <= cores);
+    Written written(0x40000000, 0x40000000 + 16ull * up(plan.shape.out_channels, 16 / bytes_of(plan.result)) *
+                                                 plan.out.height * plan.out.width);
+    for (const auto& chain : chains) {
+        assert_true(!chain.empty());
+        for (const auto& task : chain) {
+            check_task(task);
+            written.add(task);
+        }
+        check_reuse(chain);
+    }
+    written.must_be_once();
+}
+
+void check_convolution(const ConvolutionShape& shape, bool per_channel = false) {
+    const ConvolutionPlan plan = must(plan_convolution(shape, {}, per_channel));
+    check_shared(plan, 2);
+    check_shared(plan, 3);
     const auto tasks = convolution_tasks(plan, {0x1000000, 0x40000000, 0x2000000, 0x3000000});
     assert_int_equal(tasks.size(), task_count(plan));
     const std::uint32_t per_atom = 16 / bytes_of(tasks[0].out);
@@ -148,7 +167,8 @@ void check_convolution(const ConvolutionShape& shape) {
                     0x2000000 + weight_bytes(plan));
         // Input rows that are read exist.
         const std::uint64_t pitch = std::uint64_t{plan.row_pixels} * (plan.pixel_bytes ? plan.pixel_bytes : 16);
-        const std::uint64_t last_row = (task.feature_address - 0x1000000) / pitch + task.in_height - 1;
+        const std::uint64_t first_row = (task.feature_address - 0x1000000) / pitch % shape.in_height;
+        const std::uint64_t last_row = first_row + task.in_height - 1;
         assert_true(last_row < shape.in_height);
     }
     check_reuse(tasks);
@@ -177,6 +197,59 @@ void convolution_tasks_fit(void**) {
     }
 }
 
+void grouped_tasks_fit(void**) {
+    Random random("grouped_tasks_fit");
+    const auto number = [&random](int low, int high) { return static_cast<std::uint32_t>(random.between(low, high)); };
+    for (int i = 0; i < 150; ++i) {
+        ConvolutionShape s;
+        const bool depthwise = i % 2 != 0, half = i % 3 == 0;
+        s.groups = number(2, depthwise ? 900 : 20);
+        s.in_channels = s.groups * (depthwise ? 1 : number(1, 70));
+        s.out_channels = s.groups * (depthwise ? 1 : number(1, 70));
+        s.kernel_height = number(1, 5);
+        s.kernel_width = number(1, 5);
+        s.dilation_y = number(1, 4);
+        s.dilation_x = number(1, 4);
+        s.in_height = number(20, 70);
+        s.in_width = number(20, i % 5 ? 70 : 2500);
+        s.stride_y = number(1, 3);
+        s.stride_x = number(1, 3);
+        s.pad_top = s.pad_left = number(0, 1) ? s.kernel_height / 2 : 0;
+        s.pad_left = std::min(s.pad_left, s.kernel_width - 1);
+        s.input = half ? ConvolutionInput::Half : ConvolutionInput::Native;
+        s.output = half ? (i % 4 ? ConvolutionOutput::Half : ConvolutionOutput::Float)
+                        : (i % 4 ? ConvolutionOutput::Int8 : ConvolutionOutput::Int32);
+        check_convolution(s, !half && i % 5 == 0);
+    }
+}
+
+void check_shared_matmul(const MatmulPlan& plan, std::uint32_t cores) {
+    Written written(0x40000000, 0x40000000 + result_bytes(plan) * plan.segments.size());
+    for (const auto& chain : matmul_chains(plan, 0x1000000, 0x2000000, 0x40000000, cores)) {
+        assert_true(!chain.empty());
+        for (const auto& task : chain) {
+            check_task(task);
+            written.add(task);
+        }
+        check_reuse(chain);
+    }
+    written.must_be_once();
+}
+
+void shared_products_are_whole(void**) {
+    Random random("shared_products_are_whole");
+    const auto number = [&random](int high) { return static_cast<std::uint32_t>(random.between(1, high)); };
+    for (const auto type : {MatmulType::Int8ToInt32, MatmulType::HalfToFloat, MatmulType::Int8ToInt8,
+                            MatmulType::HalfToHalf, MatmulType::Int4ToInt16}) {
+        for (int i = 0; i < 20; ++i) {
+            const MatmulPlan plan =
+                plan_matmul({type, number(60), number(type == MatmulType::Int4ToInt16 ? 4000 : 10000), number(400)});
+            for (const std::uint32_t cores : {1u, 2u, 3u})
+                check_shared_matmul(plan, cores);
+        }
+    }
+}
+
 void picture_tasks_fit(void**) {
     Random random("picture_tasks_fit");
     for (const auto input : {ConvolutionInput::Rgb888, ConvolutionInput::Gray8}) {
@@ -197,10 +270,9 @@ void picture_tasks_fit(void**) {
 }
 
 const CMUnitTest kTests[] = {
-    cmocka_unit_test(matmul_tasks_fit),
-    cmocka_unit_test(long_chains_load_weights_again),
-    cmocka_unit_test(convolution_tasks_fit),
-    cmocka_unit_test(picture_tasks_fit),
+    cmocka_unit_test(matmul_tasks_fit),          cmocka_unit_test(long_chains_load_weights_again),
+    cmocka_unit_test(convolution_tasks_fit),     cmocka_unit_test(grouped_tasks_fit),
+    cmocka_unit_test(shared_products_are_whole), cmocka_unit_test(picture_tasks_fit),
 };
 
 } // namespace

@@ -9,6 +9,7 @@
 
 #include <string>
 #include <tuple>
+#include <utility>
 #include <vector>
 
 using namespace convolution_case;
@@ -74,6 +75,27 @@ void convolutions(void**) {
     }
 }
 
+// Two cores of two, and no three of two or two of one.
+void cores_that_are_not_there(void**) {
+    Random random("cores_that_are_not_there");
+    using rknpu::Core;
+    rknpu::RunOptions two, three;
+    two.cores = Core::Core0 | Core::Core1;
+    three.cores = two.cores | Core::Core2;
+    const ConvolutionShape s = random_shape(random, 20, 12);
+    check(open("rk3576"), random, s, false, two);
+
+    const std::vector<std::int8_t> weights(std::size_t{s.out_channels} * s.in_channels * s.kernel_height *
+                                           s.kernel_width);
+    for (const auto& [soc, options] : {std::pair{"rk3576", three}, std::pair{"rk3562", two}}) {
+        const Device device = open(soc);
+        Convolution conv = must(Convolution::create(device, s, weights));
+        const Buffer in = must(Buffer::allocate(device, conv.in_bytes()));
+        const Buffer out = must(Buffer::allocate(device, conv.out_bytes()));
+        must_fail(conv.run(in, out, options), Errc::InvalidArgument);
+    }
+}
+
 // Of RK3568 only sums of 32 bits are known.
 void sums_on_rk3568(void**) {
     Random random("sums_on_rk3568");
@@ -136,6 +158,7 @@ void what_is_not_known_is_refused(void**) {
 const CMUnitTest kTests[] = {
     cmocka_unit_test(products),
     cmocka_unit_test(convolutions),
+    cmocka_unit_test(cores_that_are_not_there),
     cmocka_unit_test(sums_on_rk3568),
     cmocka_unit_test(what_is_not_known_is_refused),
 };

@@ -6,7 +6,9 @@
 #include "buffer_state.hpp"
 #include "chain.hpp"
 #include "ops/convolution_plan.hpp"
+#include "ops/elementwise_plan.hpp"
 #include "ops/matmul_plan.hpp"
+#include "ops/pooling_plan.hpp"
 #include "regcmd/commands.hpp"
 #include "support/row_job.hpp"
 #include "support/test_device.hpp"
@@ -334,7 +336,8 @@ void a_job_validates_itself(void**) {
 }
 
 // The lists of an operator, in memory of just the size that it asks for, with gaps between.
-void check_operator(const std::vector<rknpu::detail::MacTask>& tasks, std::vector<AddressRange> buffers) {
+template <class Task>
+void check_operator(const std::vector<Task>& tasks, std::vector<AddressRange> buffers) {
     constexpr std::uint32_t kLists = 0xf0000000;
     std::vector<rknpu::CommandList> lists;
     for (const auto& task : tasks)
@@ -366,15 +369,20 @@ void the_operators_jobs_have_no_findings(void**) {
                                                                  {kOut, result_bytes(plan) * plan.segments.size()}});
     }
     int planned = 0;
-    for (int round = 0; round < 60; ++round) {
+    for (int round = 0; round < 100; ++round) {
         rknpu::ConvolutionShape shape;
-        shape.in_channels = up_to(90);
+        shape.groups = round % 3 == 0 ? up_to(20) : 1;
+        shape.in_channels = shape.groups * (round % 2 ? 1 : up_to(90 / static_cast<int>(shape.groups)));
         shape.in_height = up_to(60);
         shape.in_width = up_to(60);
-        shape.out_channels = up_to(90);
+        shape.out_channels = shape.groups * (round % 2 ? 1 : up_to(90 / static_cast<int>(shape.groups)));
         shape.kernel_height = up_to(3);
         shape.kernel_width = up_to(3);
-        const auto plan = plan_convolution(shape);
+        shape.dilation_y = up_to(2);
+        const bool half = round % 5 == 0;
+        shape.input = half ? rknpu::ConvolutionInput::Half : rknpu::ConvolutionInput::Native;
+        shape.output = half ? rknpu::ConvolutionOutput::Half : rknpu::ConvolutionOutput::Int8;
+        const auto plan = plan_convolution(shape, {}, !half && round % 2 == 0);
         if (!plan)
             continue; // a kernel larger than the map
         ++planned;
@@ -383,7 +391,34 @@ void the_operators_jobs_have_no_findings(void**) {
                                                                                 {kWeights, weight_bytes(*plan)},
                                                                                 {kBias, bias_bytes(*plan)}});
     }
-    assert_true(planned > 40);
+    assert_true(planned > 60);
+    for (int round = 0; round < 30; ++round) {
+        rknpu::PoolingShape shape;
+        shape.kind = round % 2 ? rknpu::PoolingKind::Max : rknpu::PoolingKind::Average;
+        shape.type = round % 3 ? rknpu::DataType::Int8 : rknpu::DataType::Half;
+        shape.channels = up_to(60);
+        shape.kernel_height = up_to(5);
+        shape.kernel_width = up_to(5);
+        shape.in_height = shape.kernel_height + up_to(30);
+        shape.in_width = shape.kernel_width + up_to(30);
+        shape.pad_top = shape.kernel_height - 1;
+        shape.pad_right = shape.kernel_width - 1;
+        const PoolingPlan plan = must(plan_pooling(shape, {}));
+        check_operator(pooling_chains(plan, kIn, kOut, 1).front(),
+                       {{kIn, pooled_bytes(shape, {shape.channels, shape.in_height, shape.in_width})},
+                        {kOut, pooled_bytes(shape, plan.out)}});
+    }
+    for (int round = 0; round < 30; ++round) {
+        rknpu::ElementwiseShape shape;
+        shape.kind = round % 2 ? rknpu::ElementwiseKind::Multiply : rknpu::ElementwiseKind::Add;
+        shape.type = round % 3 ? rknpu::DataType::Int8 : rknpu::DataType::Half;
+        shape.channels = up_to(60);
+        shape.height = up_to(20);
+        shape.width = up_to(round % 4 ? 20 : 20000);
+        const ElementwisePlan plan = must(plan_elementwise(shape, {}));
+        check_operator(elementwise_chains(plan, kIn, kWeights, kOut, 1).front(),
+                       {{kIn, map_bytes(plan)}, {kWeights, map_bytes(plan)}, {kOut, map_bytes(plan)}});
+    }
 }
 
 // Bits and lengths anyhow: never a crash, and what has no fatal finding does not hang. Sanitizers watch this.

@@ -26,6 +26,10 @@ Result<BoundJobs::Bound> BoundJobs::bind(const Places& places, std::uint32_t cor
 Result<RunResult> BoundJobs::run(const Places& places, const RunOptions& options) {
     const std::uint32_t mask = options.cores.bits();
     const std::uint32_t cores = mask == 3 ? 2 : mask == 7 ? 3 : 1;
+    const DeviceInfo& info = device_.info();
+    if (cores > 1 && !info.takes_cores(mask))
+        return Error(Errc::InvalidArgument, format("core mask %#x: the NPU of %s has %u cores that can share work",
+                                                   mask, info.node.c_str(), info.cores));
     const auto found =
         std::ranges::find_if(jobs_, [&](const Bound& b) { return b.places == places && b.cores == cores; });
     if (found != jobs_.end()) {

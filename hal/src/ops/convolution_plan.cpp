@@ -169,15 +169,14 @@ bool cut(ConvolutionPlan& plan, const std::vector<std::vector<KernelSlice>>& way
     std::uint64_t least = UINT64_MAX;
     const std::vector<KernelSlice>* best = nullptr;
     for (const auto& slices : ways) {
-        std::uint32_t channels = 0;
+        std::uint32_t entries = 0; // not always most of most channels
         std::uint64_t largest = 0, all_weights = 0, all_channels = 0;
         for (const KernelSlice& s : slices) {
-            channels = std::max(channels, s.channels);
+            entries = std::max(entries, cbuf::entries_per_row(s.channels / plan.rules.atom(plan.in), width));
             largest = std::max(largest, s.weight_bytes());
             all_weights += s.weight_bytes();
             all_channels += s.channels;
         }
-        const std::uint32_t entries = cbuf::entries_per_row(channels / plan.rules.atom(plan.in), width);
         for (std::uint32_t banks = 1; banks <= cbuf::kMaxDataBanks; ++banks) {
             const std::uint32_t in_rows = std::min(cbuf::rows_in(banks, entries), kMostTaskSide);
             const std::uint32_t rows = std::min(axis.outputs_from(in_rows, plan.out.height), kMostTaskSide);

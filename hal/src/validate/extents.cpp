@@ -196,7 +196,8 @@ void pool_input(RegisterView rdma, Collector& to) {
     const std::int64_t width = rdma.get<CUBE_IN_WIDTH>(CUBE_IN_WIDTH::cube_in_width_field) + std::int64_t{1};
     const std::int64_t height = rdma.get<CUBE_IN_HEIGHT>(CUBE_IN_HEIGHT::cube_in_height_field) + std::int64_t{1};
     const std::int64_t channels = rdma.get<CUBE_IN_CHANNEL>(CUBE_IN_CHANNEL::cube_in_channel_field) + std::int64_t{1};
-    const std::int64_t bits = element_bits(rdma.get<DATA_FORMAT>(DATA_FORMAT::in_precision_field));
+    // Here the field is a size, not a precision: 4 bits and up.
+    const std::int64_t bits = std::int64_t{4} << rdma.get<DATA_FORMAT>(DATA_FORMAT::in_precision_field);
     const std::int64_t surfaces = divide_up(channels * bits / 8, kDmaAtom);
     const std::int64_t line = rdma.raw<SRC_LINE_STRIDE>() & ~15u, surface = rdma.raw<SRC_SURF_STRIDE>() & ~15u;
     Bounds bounds;
