@@ -80,6 +80,11 @@ static int rknpu_ioctl_submit_async(struct drm_device *drm, void *data, struct d
 	return rknpu_submit_async(to_rknpu_file(drm_file), data);
 }
 
+static int rknpu_ioctl_cancel(struct drm_device *drm, void *data, struct drm_file *drm_file)
+{
+	return rknpu_cancel(to_rknpu_file(drm_file), data);
+}
+
 static int rknpu_ioctl_get_param(struct drm_device *drm, void *data, struct drm_file *drm_file)
 {
 	return rknpu_get_param(to_rknpu_file(drm_file), data);
@@ -102,6 +107,7 @@ const struct drm_ioctl_desc rknpu_ioctls[RKNPU_NUM_IOCTLS] = {
 	RKNPU_IOCTL(GET_PARAM, rknpu_ioctl_get_param),
 	RKNPU_IOCTL(MEM_INFO, rknpu_ioctl_mem_info),
 	RKNPU_IOCTL(SUBMIT_ASYNC, rknpu_ioctl_submit_async),
+	RKNPU_IOCTL(CANCEL, rknpu_ioctl_cancel),
 };
 
 /*

@@ -8,7 +8,7 @@
 
 /* Numbers below are the vendor's */
 #define RKNPU_FIRST_OWN_IOCTL DRM_RKNPU_GET_PARAM
-#define RKNPU_NUM_IOCTLS (DRM_RKNPU_SUBMIT_ASYNC + 1)
+#define RKNPU_NUM_IOCTLS (DRM_RKNPU_CANCEL + 1)
 
 struct file;
 

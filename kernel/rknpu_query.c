@@ -16,7 +16,7 @@
 #include "rknpu_sched.h"
 #include "rknpu_soc.h"
 
-#define RKNPU_ABI_LEVEL 2
+#define RKNPU_ABI_LEVEL 3
 
 static u8 usable_cores(struct rknpu_device *rknpu)
 {
@@ -45,7 +45,7 @@ static u64 features(const struct rknpu_device *rknpu)
 		features |= RKNPU_FEATURE_ISOLATION;
 	if (rknpu->cores[0].io->resets[0])
 		features |= RKNPU_FEATURE_CORE_RESET;
-	return features | RKNPU_FEATURE_SUBMIT_ASYNC;
+	return features | RKNPU_FEATURE_SUBMIT_ASYNC | RKNPU_FEATURE_CANCEL;
 }
 
 /**

@@ -563,6 +563,27 @@ void rknpu_sched_abandon(struct rknpu_job *job)
 }
 
 /**
+ * rknpu_sched_cancel() - abandon the job with a fence
+ * @file: whose job it must be
+ * @fence: the fence; nothing happens if the job has ended
+ */
+void rknpu_sched_cancel(struct rknpu_file *file, struct dma_fence *fence)
+{
+	struct rknpu_job *job;
+	LIST_HEAD(waited);
+
+	scoped_guard(rknpu_jobs, file->rknpu) {
+		list_for_each_entry(job, &file->jobs, file_node) {
+			if (job->fence == fence) {
+				abandon(job, &waited);
+				break;
+			}
+		}
+	}
+	disarm_all(&waited);
+}
+
+/**
  * rknpu_sched_close() - abandon all jobs of a file
  * @file: the file that is being closed
  */

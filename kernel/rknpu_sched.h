@@ -9,6 +9,7 @@
 
 #include "rknpu_device.h"
 
+struct dma_fence;
 struct rknpu_core;
 struct rknpu_file;
 struct rknpu_job;
@@ -41,6 +42,7 @@ int rknpu_sched_queue(struct rknpu_file *file, struct rknpu_job *job);
 int rknpu_sched_wait(struct rknpu_job *job);
 void rknpu_sched_ready(struct rknpu_job *job);
 void rknpu_sched_abandon(struct rknpu_job *job);
+void rknpu_sched_cancel(struct rknpu_file *file, struct dma_fence *fence);
 void rknpu_sched_close(struct rknpu_file *file);
 
 void rknpu_sched_chunk_done(struct rknpu_core *core, u32 status);

@@ -7,10 +7,12 @@
  * that fails leaves nothing behind.
  */
 #include <linux/build_bug.h>
+#include <linux/dma-fence-chain.h>
 #include <linux/dma-fence.h>
 #include <linux/string.h>
 #include <linux/time64.h>
 
+#include <drm/drm_syncobj.h>
 #include <drm/rknpu_drm.h>
 
 #include "rknpu_compat.h"
@@ -230,4 +232,26 @@ int rknpu_submit_async(struct rknpu_file *file, struct rknpu_submit_async *args)
 	rknpu_signals_free(&signals);
 	rknpu_job_put(job);
 	return ret;
+}
+
+/**
+ * rknpu_cancel() - CANCEL
+ * @file: the caller
+ * @args: see &struct rknpu_cancel
+ *
+ * Return: 0 or a negative errno, see there.
+ */
+int rknpu_cancel(struct rknpu_file *file, struct rknpu_cancel *args)
+{
+	struct dma_fence *fence;
+	int ret;
+
+	if (args->pad)
+		return -EINVAL;
+	ret = drm_syncobj_find_fence(file->drm_file, args->handle, args->point, 0, &fence);
+	if (ret)
+		return ret;
+	rknpu_sched_cancel(file, dma_fence_chain_contained(fence));
+	dma_fence_put(fence);
+	return 0;
 }

@@ -324,3 +324,10 @@ int npu_async_submit(int fd, struct npu_async *job)
 {
 	return npu_ioctl(fd, DRM_IOCTL_RKNPU_SUBMIT_ASYNC, &job->args);
 }
+
+int npu_async_cancel(int fd, __u32 syncobj, __u64 point)
+{
+	struct rknpu_cancel args = { .handle = syncobj, .point = point };
+
+	return npu_ioctl(fd, DRM_IOCTL_RKNPU_CANCEL, &args);
+}

@@ -70,5 +70,7 @@ void npu_async_wait(struct npu_async *job, __u32 syncobj, __u64 point);
 void npu_async_signal(struct npu_async *job, __u32 syncobj, __u64 point);
 void npu_async_buffer(struct npu_async *job, __u32 handle, __u32 flags);
 int npu_async_submit(int fd, struct npu_async *job);
+/* Takes back the job whose fence a syncobj has. */
+int npu_async_cancel(int fd, __u32 syncobj, __u64 point);
 
 #endif

@@ -38,6 +38,7 @@ extern "C" {
 #define DRM_RKNPU_GET_PARAM		0x10
 #define DRM_RKNPU_MEM_INFO		0x11
 #define DRM_RKNPU_SUBMIT_ASYNC		0x12
+#define DRM_RKNPU_CANCEL		0x13
 
 /**
  * enum rknpu_mem_type - flags of &struct rknpu_mem_create
@@ -379,7 +380,7 @@ struct rknpu_action {
 
 /** enum rknpu_param - what DRM_IOCTL_RKNPU_GET_PARAM can tell */
 enum rknpu_param {
-	/** @RKNPU_PARAM_ABI_LEVEL: 2; rises when this header gains something */
+	/** @RKNPU_PARAM_ABI_LEVEL: 3; rises when this header gains something */
 	RKNPU_PARAM_ABI_LEVEL = 0,
 	/** @RKNPU_PARAM_SOC: number in the name of the SoC, e.g. 3588 */
 	RKNPU_PARAM_SOC = 1,
@@ -413,6 +414,8 @@ enum rknpu_feature {
 	RKNPU_FEATURE_CORE_RESET = 1 << 2,
 	/** @RKNPU_FEATURE_SUBMIT_ASYNC: SUBMIT_ASYNC, and DRM's own ioctls of syncobjs */
 	RKNPU_FEATURE_SUBMIT_ASYNC = 1 << 3,
+	/** @RKNPU_FEATURE_CANCEL: CANCEL */
+	RKNPU_FEATURE_CANCEL = 1 << 4,
 };
 
 /** struct rknpu_get_param - DRM_IOCTL_RKNPU_GET_PARAM: ask for one number */
@@ -591,6 +594,25 @@ struct rknpu_submit_async {
 	__u64 result_offset;
 };
 
+/**
+ * struct rknpu_cancel - DRM_IOCTL_RKNPU_CANCEL: take back a job of SUBMIT_ASYNC
+ *
+ * The job is that whose fence a syncobj has. One that waits, for fences or for a core, ends at once
+ * with -ECANCELED. One that runs is given a quarter of a second more and then ends with -ETIMEDOUT,
+ * if its own time is not over before. Nothing happens if it has ended, or if the fence is not that
+ * of a job of this file. The call does not wait.
+ *
+ * Errors: -ENOENT no such syncobj; -EINVAL @pad is not 0, or the syncobj has no fence.
+ */
+struct rknpu_cancel {
+	/** @handle: in, handle of the syncobj in this file */
+	__u32 handle;
+	/** @pad: in, 0 */
+	__u32 pad;
+	/** @point: in, point of its timeline; 0 for a binary syncobj */
+	__u64 point;
+};
+
 #define DRM_IOCTL_RKNPU_ACTION \
 	DRM_IOWR(DRM_COMMAND_BASE + DRM_RKNPU_ACTION, struct rknpu_action)
 #define DRM_IOCTL_RKNPU_SUBMIT \
@@ -609,6 +631,8 @@ struct rknpu_submit_async {
 	DRM_IOWR(DRM_COMMAND_BASE + DRM_RKNPU_MEM_INFO, struct rknpu_mem_info)
 #define DRM_IOCTL_RKNPU_SUBMIT_ASYNC \
 	DRM_IOWR(DRM_COMMAND_BASE + DRM_RKNPU_SUBMIT_ASYNC, struct rknpu_submit_async)
+#define DRM_IOCTL_RKNPU_CANCEL \
+	DRM_IOWR(DRM_COMMAND_BASE + DRM_RKNPU_CANCEL, struct rknpu_cancel)
 
 #if defined(__cplusplus)
 }
