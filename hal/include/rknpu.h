@@ -35,7 +35,8 @@ enum rknpu_status {
     RKNPU_ERROR_NPU_FAULT = -10011,
     RKNPU_ERROR_HARDWARE = -10012,
     RKNPU_ERROR_DEVICE_LOST = -10013,
-    RKNPU_ERROR_INTERNAL = -10014
+    RKNPU_ERROR_INTERNAL = -10014,
+    RKNPU_ERROR_CANCELLED = -10015
 };
 
 /* Text of the last error in the calling thread, until the next one; "" when there was none. */
@@ -240,6 +241,18 @@ typedef struct rknpu_task_commands {
 
 /* A chain of tasks for one core. The commands are copied. */
 int rknpu_job_create(rknpu_device* device, const rknpu_task_commands* tasks, size_t count, rknpu_job** job);
+
+/* The tasks of one core. */
+typedef struct rknpu_task_chain {
+    const rknpu_task_commands* tasks;
+    size_t count;
+} rknpu_task_chain;
+
+/* A job for several cores at once: chain i runs on core i. domain: that of the buffers that the commands name. */
+int rknpu_job_create_gang(rknpu_device* device, const rknpu_task_chain* chains, size_t count, uint32_t domain,
+                          rknpu_job** job);
+/* Keeps a buffer's memory until the job and its submissions are gone. access: what the job does with it. */
+int rknpu_job_keep(rknpu_job* job, const rknpu_buffer* buffer, uint32_t access);
 void rknpu_job_free(rknpu_job* job);
 
 /*
@@ -247,6 +260,53 @@ void rknpu_job_free(rknpu_job* job);
  * The buffers that the commands name must exist until then.
  */
 int rknpu_job_run(rknpu_job* job, uint32_t cores, uint32_t timeout_ms, uint64_t* hardware_ns);
+
+/* ---- queues: jobs that run meanwhile ---- */
+
+typedef struct rknpu_queue rknpu_queue;
+typedef struct rknpu_submission rknpu_submission;
+
+/*
+ * A queue, and the const functions of a submission, may be used from several threads at once; see rknpu/queue.hpp.
+ * Freeing a queue cancels what has not ended and waits for what runs. Freeing a submission does not wait.
+ */
+int rknpu_queue_create(rknpu_device* device, rknpu_queue** queue);
+void rknpu_queue_free(rknpu_queue* queue);
+
+typedef struct rknpu_submit_options {
+    uint32_t cores;      /* as with rknpu_job_run; of a gang 0 */
+    uint32_t timeout_ms; /* 1 to 60000; 0: 6000 */
+    int32_t priority;    /* 0 is normal, 1 low, 2 and more lowest, below 0 high for those with CAP_SYS_NICE */
+    uint32_t reserved;   /* 0 */
+    const int* wait_for; /* sync files that must signal before; they stay the caller's */
+    size_t wait_for_count;
+    const rknpu_submission* const* after; /* jobs of this queue that must have ended well before */
+    size_t after_count;
+} rknpu_submit_options;
+
+/* options: NULL for none. The job may be freed, and be submitted again. */
+int rknpu_queue_submit(rknpu_queue* queue, const rknpu_job* job, const rknpu_submit_options* options,
+                       rknpu_submission** submission);
+/* Jobs that run one after the other; submissions: room for `count`. After an error none is queued any more. */
+int rknpu_queue_submit_batch(rknpu_queue* queue, const rknpu_job* const* jobs, size_t count,
+                             const rknpu_submit_options* options, rknpu_submission** submissions);
+int rknpu_queue_cancel(rknpu_queue* queue);
+int rknpu_queue_wait_idle(rknpu_queue* queue);
+
+typedef struct rknpu_run_result {
+    uint64_t hardware_ns; /* from the start on the hardware to the last interrupt */
+    uint32_t tasks;       /* done by each core */
+    uint32_t cores;       /* that ran the job */
+} rknpu_run_result;
+
+/* Whether the job has ended; waits for so long at most. */
+int rknpu_submission_wait_for(const rknpu_submission* submission, uint64_t nanoseconds, int* ended);
+/* Waits for the end and tells how the job went. result: may be NULL; size: sizeof(*result) of the caller. */
+int rknpu_submission_wait(const rknpu_submission* submission, rknpu_run_result* result, size_t size);
+/* A new sync file that signals at the end of the job; the caller closes it. */
+int rknpu_submission_fence(const rknpu_submission* submission, int* fd);
+int rknpu_submission_cancel(const rknpu_submission* submission);
+void rknpu_submission_free(rknpu_submission* submission);
 
 /* ---- layouts: tensors and matrices in memory ---- */
 

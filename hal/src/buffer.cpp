@@ -281,7 +281,12 @@ Buffer Buffer::share() const noexcept {
 }
 
 Result<UniqueFd> Buffer::export_dmabuf() const noexcept {
-    return detail::guarded([&] { return state_->export_dmabuf(); });
+    return detail::guarded([&] {
+        auto fd = state_->export_dmabuf();
+        if (fd)
+            state_->set_exported();
+        return fd;
+    });
 }
 
 Result<CpuAccess> Buffer::access(Access mode, std::uint64_t offset, std::uint64_t size) const noexcept {

@@ -9,6 +9,7 @@
 
 #include <drm/rknpu_drm.h>
 
+#include <atomic>
 #include <cstdint>
 #include <memory>
 #include <mutex>
@@ -44,6 +45,9 @@ class BufferState {
     std::uint64_t sram_size() const noexcept { return made_.sram_size; }
     bool imported() const noexcept { return origin_ != Origin::Driver; }
     Origin origin() const noexcept { return origin_; }
+    /// Others may use the memory at the same time.
+    bool shared() const noexcept { return origin_ == Origin::Dmabuf || exported_; }
+    void set_exported() noexcept { exported_ = true; }
 
     OpenAccesses& accesses() noexcept { return accesses_; }
 
@@ -67,6 +71,7 @@ class BufferState {
     const std::uint64_t size_;
     const Origin origin_;
     const bool cached_;
+    std::atomic<bool> exported_ = false;
     // Its mutex guards all below.
     OpenAccesses accesses_;
     void* address_ = nullptr;

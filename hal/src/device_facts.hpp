@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 #include <string>
 #include <string_view>
 
@@ -15,6 +16,9 @@ struct SocFacts {
     unsigned cores;
     unsigned row_pixels; ///< rows of a picture begin at multiples of so many pixels
 };
+
+/// All that are known, in the order of Soc.
+std::span<const SocFacts> all_socs() noexcept;
 
 /// Facts by number; null for a SoC that is not known.
 const SocFacts* find_soc(unsigned number) noexcept;

@@ -5,9 +5,11 @@
 #include "base/format.hpp"
 #include "buffer_state.hpp"
 #include "device_facts.hpp"
+#include "validate/extents.hpp"
 
 #include <drm/rknpu_drm.h>
 
+#include <algorithm>
 #include <bit>
 #include <cstdlib>
 #include <string_view>
@@ -70,7 +72,8 @@ Result<void> read_parameters(Backend& backend, DeviceInfo& info) {
     info.core_masks = static_cast<std::uint32_t>(masks);
     info.domains = static_cast<std::uint32_t>(domains);
     info.tasks_a_start = static_cast<std::uint32_t>(tasks);
-    info.fences = (features & RKNPU_FEATURE_SUBMIT_ASYNC) != 0;
+    constexpr std::uint64_t kAsync = RKNPU_FEATURE_SUBMIT_ASYNC | RKNPU_FEATURE_CANCEL;
+    info.fences = (features & kAsync) == kAsync;
     info.isolation = (features & RKNPU_FEATURE_ISOLATION) != 0;
     info.core_reset = (features & RKNPU_FEATURE_CORE_RESET) != 0;
     return {};
@@ -198,22 +201,24 @@ Result<std::uint32_t> DeviceState::usable_cores() {
     return static_cast<std::uint32_t>(*mask);
 }
 
-Result<void> DeviceState::check_submit(std::span<const std::uint32_t> addresses, std::uint32_t domain) {
-    if (!checks_accesses_)
-        return {};
+Result<void> DeviceState::check_submit(std::span<const Extent> extents, std::uint32_t domain) {
     for (const auto& buffer : buffers()) {
         if (buffer->domain() != domain)
             continue;
-        for (const std::uint32_t address : addresses) {
-            if (address < buffer->dma_address() || address - buffer->dma_address() >= buffer->whole_size())
+        const std::int64_t base = buffer->dma_address(), end = base + static_cast<std::int64_t>(buffer->whole_size());
+        for (const Extent& extent : extents) {
+            const std::int64_t from = std::max(extent.first, base), to = std::min(extent.end, end);
+            if (from >= to)
                 continue;
-            // How far the job goes from its address is not known, so that all that lies behind it counts.
-            const std::uint64_t from = address - buffer->dma_address();
-            if (const auto open = buffer->accesses().find_writer(from, buffer->whole_size() - from))
+            if (const auto open = buffer->accesses().find_writer(static_cast<std::uint64_t>(from - base),
+                                                                 static_cast<std::uint64_t>(to - from)))
                 return Error(std::make_error_code(std::errc::device_or_resource_busy),
-                             format("the job uses address %#x, and a guard has bytes %llu to %llu of that buffer open "
-                                    "for writing; end the guard before the job runs",
-                                    address, static_cast<unsigned long long>(open->offset),
+                             format("the job %s its %s at %#llx to %#llx, and a guard has bytes %llu to %llu of that "
+                                    "buffer open for writing; end the guard before the job runs",
+                                    extent.writes ? "writes" : "reads", extent.what,
+                                    static_cast<unsigned long long>(extent.first),
+                                    static_cast<unsigned long long>(extent.end - 1),
+                                    static_cast<unsigned long long>(open->offset),
                                     static_cast<unsigned long long>(open->offset + open->size)));
         }
     }

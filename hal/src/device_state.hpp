@@ -15,6 +15,7 @@
 namespace rknpu::detail {
 
 class BufferState;
+struct Extent;
 
 /// An open device, shared by everything made from it.
 class DeviceState {
@@ -44,8 +45,8 @@ class DeviceState {
 
     void check_accesses(bool on) noexcept { checks_accesses_ = on; }
     bool checks_accesses() const noexcept { return checks_accesses_; }
-    /// With the checks on: fails when a guard that writes is open on memory that one of these addresses names.
-    Result<void> check_submit(std::span<const std::uint32_t> addresses, std::uint32_t domain);
+    /// Fails when a guard that writes is open on one of these places.
+    Result<void> check_submit(std::span<const Extent> extents, std::uint32_t domain);
 
   private:
     struct Handle {

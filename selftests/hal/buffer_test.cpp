@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: MIT
 #include "support/fake_driver.hpp"
+#include "support/row_job.hpp"
 #include "support/test.hpp"
 
 #include <rknpu/buffer.hpp>
 #include <rknpu/job.hpp>
+#include <rknpu/queue.hpp>
 #include <rknpu/registers.hpp>
 
 #include <linux/dma-buf.h>
@@ -393,19 +395,29 @@ void checks_find_jobs_under_a_writer(void**) {
     FakeDriver driver;
     Device device = open_fake(driver);
     const Buffer buffer = must(Buffer::allocate(device, 8192)), other = must(Buffer::allocate(device, 4096));
-    rknpu::CommandList list;
-    list.write(rknpu::reg::cna::FEATURE_DATA_ADDR{}.feature_base_addr(buffer.dma_address() + 4096));
-    list.start(rknpu::Block::Dpu);
+    const rknpu::CommandList list = row_list(buffer.dma_address() + 4096, buffer.dma_address() + 5000 / 16 * 16,
+                                             buffer.dma_address() + 7168); // 32 bytes, 1 KiB and 128 bytes
     auto job = must(rknpu::Job::create(device, {&list, 1}));
     auto writer = must(buffer.access(Access::Write, 4096, 64));
     must(job.run()); // the checks are off
     device.check_accesses(true);
     const auto run = job.run();
-    must_fail(run, std::make_error_code(std::errc::device_or_resource_busy));
+    const auto& error = must_fail(run, std::make_error_code(std::errc::device_or_resource_busy));
+    assert_true(error.message().find("features") != std::string::npos);
+    const auto queue = must(rknpu::Queue::create(device));
+    must_fail(queue.submit(job), std::make_error_code(std::errc::device_or_resource_busy));
     must(writer.end());
     must(job.run());
+    must(must(queue.submit(job)).wait());
+    for (const std::uint64_t last : {4096 + 31, 5000 / 16 * 16 + 1023, 7168 + 127}) {
+        auto end = must(buffer.access(Access::Write, last, 1));
+        must_fail(job.run(), std::make_error_code(std::errc::device_or_resource_busy));
+        must(end.end());
+    }
     auto reader = must(buffer.access(Access::Read));
     auto before = must(buffer.access(Access::Write, 0, 4096)); // the job reads from 4096
+    auto between = must(buffer.access(Access::Write, 4096 + 32, 100)),
+         behind = must(buffer.access(Access::Write, 7296, 1));
     auto elsewhere = must(other.access(Access::Write));
     must(job.run());
 }

@@ -54,11 +54,12 @@ static void a_device_tells_what_it_can(void **state) {
     (void)state;
     assert_string_equal(rknpu_device_soc(device), "rk3588");
     MUST(rknpu_device_get_info(device, &info, sizeof(info)));
-    assert_int_equal(info.abi_level, 2);
+    assert_int_equal(info.abi_level, 3);
     assert_int_equal(info.cores, 3);
     assert_int_equal(info.core_masks, 0x9f);
     assert_int_equal(info.domains, 16);
-    assert_int_equal(info.features, RKNPU_DEVICE_IOMMU | RKNPU_DEVICE_ISOLATION | RKNPU_DEVICE_CORE_RESET);
+    assert_int_equal(info.features, RKNPU_DEVICE_IOMMU | RKNPU_DEVICE_FENCES | RKNPU_DEVICE_ISOLATION |
+                                        RKNPU_DEVICE_CORE_RESET);
     info.driver_version = 1;
     MUST(rknpu_device_get_info(device, &info, sizeof(info.sram_size))); /* an older, shorter one */
     assert_int_equal(info.driver_version, 1);

@@ -113,7 +113,7 @@ void our_driver_is_asked_for_everything(void**) {
     driver.usable_cores = 5;
     const Device device = open_fake(driver);
     const auto& info = device.info();
-    assert_int_equal(info.abi_level, 2);
+    assert_int_equal(info.abi_level, 3);
     assert_int_equal(info.cores, 3);
     for (std::uint32_t mask = 0; mask < 40; ++mask)
         assert_int_equal(info.takes_cores(mask), mask < 5 || mask == 7);

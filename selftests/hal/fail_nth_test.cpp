@@ -68,6 +68,24 @@ Result<void> whole_life(FakeDriver& driver, int foreign) {
     STEP(kept);
     auto run = job->run();
     STEP(run);
+
+    auto queue = rknpu::Queue::create(device);
+    STEP(queue);
+    auto first = queue->submit(*job);
+    STEP(first);
+    auto first_ended = first->wait();
+    STEP(first_ended);
+    if (!device.info().fences)
+        return {};
+    auto fence = first->fence();
+    STEP(fence);
+    const int fds[] = {fence->get()};
+    auto second = queue->submit(*job, {.wait_for = fds});
+    STEP(second);
+    auto cancelled = second->cancel();
+    STEP(cancelled);
+    auto second_ended = second->wait();
+    STEP(second_ended);
     return {};
 }
 
@@ -84,6 +102,7 @@ void nothing_is_left_over(void**) {
             assert_int_equal(driver.open_nodes(), 0);
             assert_int_equal(driver.handles(), 0);
             assert_int_equal(driver.mappings(), 0);
+            assert_int_equal(driver.syncobjs(), 0);
             if (!driver.failed()) { // there was no n-th call
                 must(result);
                 calls = n - 1;

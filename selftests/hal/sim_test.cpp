@@ -27,12 +27,12 @@ void is_a_device_like_others(void**) {
     assert_int_equal(device.info().driver_version, 908);
     assert_int_equal(device.info().hardware_version, 0x46495245);
     assert_true(device.info().iommu);
-    assert_int_equal(device.info().abi_level, 2);
+    assert_int_equal(device.info().abi_level, 3);
     assert_int_equal(device.info().cores, 3);
     assert_true(device.info().takes_cores(7) && !device.info().takes_cores(5));
     assert_int_equal(device.info().domains, 16);
     assert_int_equal(device.info().tasks_a_start, 4095);
-    assert_false(device.info().fences);
+    assert_true(device.info().fences);
     assert_int_equal(must(device.usable_cores()), 7);
 }
 

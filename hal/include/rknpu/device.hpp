@@ -110,7 +110,8 @@ class [[gnu::visibility("default")]] Device {
      * them on when a device is opened. While they are on, these calls fail with device_or_resource_busy and a message
      * that tells the two ranges:
      * - Buffer::access for writing what another guard, of any buffer of this memory, has open for writing;
-     * - Job::run of command lists that name memory which a guard has open for writing.
+     * - Job::run and Queue::submit of jobs that read or write what a guard has open for writing, as far as that can be
+     *   told from the registers.
      */
     void check_accesses(bool on) noexcept;
 

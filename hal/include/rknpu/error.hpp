@@ -24,6 +24,7 @@ enum class Errc {
     HardwareError,       ///< the NPU reported an error
     DeviceLost,          ///< the NPU is gone, or no core of it is left in service
     Internal,            ///< a defect of this library
+    Cancelled,           ///< the job was taken back before it began
 };
 
 /// Category of Errc, named "rknpu". Each code compares equal to the std::errc condition of the same meaning.

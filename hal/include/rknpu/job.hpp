@@ -29,6 +29,9 @@ using CoreMask = Flags<Core>;
 struct RunOptions {
     CoreMask cores = {};                     ///< empty: any one core
     std::chrono::milliseconds timeout{6000}; ///< from the start on the hardware; more than 0
+    /// Who goes first when a core becomes free: 0 is normal, 1 low, 2 and more lowest; below 0 is high for processes
+    /// with CAP_SYS_NICE and normal for others.
+    std::int32_t priority = 0;
 };
 
 /// What is known of a job that has run.
@@ -41,7 +44,8 @@ struct RunResult {
 /**
  * Command lists in memory that the NPU reads, ready to be run any number of times.
  *
- * A job doesn't know the buffers its lists name: they must live while it runs, or be given to keep().
+ * A job doesn't know the buffers its lists name: they must live while it runs, or be given to keep(). It runs by run(),
+ * which waits for its end, or through a Queue.
  * Thread-safety: one thread at a time; different jobs run from different threads side by side.
  */
 class [[gnu::visibility("default")]] Job {
@@ -69,8 +73,13 @@ class [[gnu::visibility("default")]] Job {
     Job& operator=(Job&&) noexcept;
     ~Job();
 
-    /// Keeps the memory of `buffer` for as long as the job lives. Errors: not_enough_memory.
-    Result<void> keep(const Buffer& buffer) noexcept;
+    /**
+     * Keeps the memory of `buffer` for as long as the job lives and until its submissions have ended. `access` is what
+     * the job does with it, which counts where others synchronise with the job over an imported or exported buffer.
+     *
+     * Errors: not_enough_memory.
+     */
+    Result<void> keep(const Buffer& buffer, Access access = Access::ReadWrite) noexcept;
 
     /**
      * Reads the job's commands as the NPU would and tells what would hang or hurt; see regcmd::validate. The buffers
@@ -88,10 +97,15 @@ class [[gnu::visibility("default")]] Job {
      */
     Result<RunResult> run(const RunOptions& options = {}) noexcept;
 
-  private:
-    explicit Job(std::unique_ptr<detail::JobState> state) noexcept;
+    /// For the library's own classes.
+    const std::shared_ptr<detail::JobState>& state() const noexcept {
+        return state_;
+    }
 
-    std::unique_ptr<detail::JobState> state_;
+  private:
+    explicit Job(std::shared_ptr<detail::JobState> state) noexcept;
+
+    std::shared_ptr<detail::JobState> state_;
 };
 
 } // namespace rknpu

@@ -18,6 +18,7 @@
 #include <rknpu/matmul.hpp>
 #include <rknpu/matrix.hpp>
 #include <rknpu/pooling.hpp>
+#include <rknpu/queue.hpp>
 #include <rknpu/regcmd.hpp>
 #include <rknpu/requantisation.hpp>
 #include <rknpu/result.hpp>

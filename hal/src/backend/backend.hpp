@@ -34,6 +34,10 @@ class Backend {
 
     /// Begins or ends an access of the CPU to a dma-buf; flags as in DMA_BUF_IOCTL_SYNC.
     virtual int sync_dmabuf(int fd, std::uint64_t flags) noexcept = 0;
+
+    /// What a sync file tells: *status is 1 when it has signalled well, 0 while it has not, or the negative errno with
+    /// which it failed.
+    virtual int fence_status(int fd, int* status) noexcept = 0;
 };
 
 /// Owner of a backend, which is deleted by the library that made it.
@@ -48,7 +52,7 @@ struct SimEntry {
     void (*destroy)(Backend* backend) noexcept;
 };
 
-inline constexpr std::uint32_t kSimVersion = 1;
+inline constexpr std::uint32_t kSimVersion = 2;
 inline constexpr char kSimEntryName[] = "rknpu_sim_entry";
 
 } // namespace rknpu::detail

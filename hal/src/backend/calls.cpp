@@ -139,5 +139,79 @@ int submit(Backend& backend, rknpu_submit& job) noexcept {
     return backend.ioctl(DRM_IOCTL_RKNPU_SUBMIT, &job);
 }
 
+Result<void> submit_async(Backend& backend, rknpu_submit_async& job) {
+    const int error = backend.ioctl(DRM_IOCTL_RKNPU_SUBMIT_ASYNC, &job);
+    if (error == -ENODEV)
+        return Error(Errc::DeviceLost, format("%s: the NPU is gone or none of its cores is left in service; see the "
+                                              "kernel log",
+                                              backend.node()));
+    if (error)
+        return system_error(error, format("%s: SUBMIT_ASYNC", backend.node()).c_str());
+    return {};
+}
+
+Result<void> cancel(Backend& backend, std::uint32_t syncobj) {
+    rknpu_cancel request{};
+    request.handle = syncobj;
+    if (const int error = backend.ioctl(DRM_IOCTL_RKNPU_CANCEL, &request))
+        return system_error(error, format("%s: CANCEL", backend.node()).c_str());
+    return {};
+}
+
+Result<std::uint32_t> create_syncobj(Backend& backend) {
+    drm_syncobj_create request{};
+    if (const int error = backend.ioctl(DRM_IOCTL_SYNCOBJ_CREATE, &request))
+        return system_error(error, format("%s: SYNCOBJ_CREATE", backend.node()).c_str());
+    return request.handle;
+}
+
+void destroy_syncobj(Backend& backend, std::uint32_t syncobj) noexcept {
+    drm_syncobj_destroy request{};
+    request.handle = syncobj;
+    backend.ioctl(DRM_IOCTL_SYNCOBJ_DESTROY, &request); // nothing is left to do when it fails
+}
+
+Result<void> import_fence(Backend& backend, std::uint32_t syncobj, int fd) {
+    drm_syncobj_handle request{};
+    request.handle = syncobj;
+    request.flags = DRM_SYNCOBJ_FD_TO_HANDLE_FLAGS_IMPORT_SYNC_FILE;
+    request.fd = fd;
+    if (const int error = backend.ioctl(DRM_IOCTL_SYNCOBJ_FD_TO_HANDLE, &request)) {
+        if (error == -EINVAL || error == -EBADF)
+            return not_a_fence(fd, error);
+        return system_error(error, format("%s: SYNCOBJ_FD_TO_HANDLE", backend.node()).c_str());
+    }
+    return {};
+}
+
+Result<UniqueFd> export_fence(Backend& backend, std::uint32_t syncobj) {
+    drm_syncobj_handle request{};
+    request.handle = syncobj;
+    request.flags = DRM_SYNCOBJ_HANDLE_TO_FD_FLAGS_EXPORT_SYNC_FILE;
+    request.fd = -1;
+    if (const int error = backend.ioctl(DRM_IOCTL_SYNCOBJ_HANDLE_TO_FD, &request))
+        return system_error(error, format("%s: no sync file of a job", backend.node()).c_str(),
+                            error == -EMFILE ? "raise the limit of open files (ulimit -n)" : "");
+    return UniqueFd(request.fd);
+}
+
+Result<bool> wait_syncobj(Backend& backend, std::uint32_t syncobj, std::int64_t deadline) {
+    drm_syncobj_wait request{};
+    request.handles = reinterpret_cast<std::uintptr_t>(&syncobj);
+    request.count_handles = 1;
+    request.timeout_nsec = deadline;
+    const int error = backend.ioctl(DRM_IOCTL_SYNCOBJ_WAIT, &request);
+    if (error == -ETIME)
+        return false;
+    if (error)
+        return system_error(error, format("%s: SYNCOBJ_WAIT", backend.node()).c_str());
+    return true;
+}
+
 } // namespace calls
+
+Error not_a_fence(int fd, int error) {
+    return {Errc::InvalidArgument, format("file descriptor %d is not a sync file (%s)", fd, std::strerror(-error))};
+}
+
 } // namespace rknpu::detail

@@ -44,7 +44,26 @@ Result<std::uint32_t> import_dmabuf(Backend& backend, int fd);
 /// Raw: what an errno of SUBMIT means depends on the job. Returns 0 or -errno; `job` has the answer in both cases.
 int submit(Backend& backend, rknpu_submit& job) noexcept;
 
+/// SUBMIT_ASYNC, for drivers that have it.
+Result<void> submit_async(Backend& backend, rknpu_submit_async& job);
+/// CANCEL of the job whose fence a syncobj has.
+Result<void> cancel(Backend& backend, std::uint32_t syncobj);
+
+/// A syncobj without a fence.
+Result<std::uint32_t> create_syncobj(Backend& backend);
+void destroy_syncobj(Backend& backend, std::uint32_t syncobj) noexcept;
+/// Puts the fence of a sync file into a syncobj.
+Result<void> import_fence(Backend& backend, std::uint32_t syncobj, int fd);
+/// The fence of a syncobj as a new sync file.
+Result<UniqueFd> export_fence(Backend& backend, std::uint32_t syncobj);
+/// Waits until the fence of a syncobj has signalled, well or not, or until `deadline` (nanoseconds of CLOCK_MONOTONIC);
+/// whether it has.
+Result<bool> wait_syncobj(Backend& backend, std::uint32_t syncobj, std::int64_t deadline);
+
 } // namespace calls
+
+/// A descriptor that was to be a sync file.
+Error not_a_fence(int fd, int error);
 
 /// An error of the system: `what` happened to fail, `hint` says what to do (may be empty).
 Error system_error(int error, const char* what, const char* hint = "");

@@ -5,6 +5,7 @@
 
 #include <drm/rknpu_drm.h>
 #include <linux/dma-buf.h>
+#include <linux/sync_file.h>
 
 #include <cerrno>
 #include <cstring>
@@ -52,6 +53,13 @@ class DrmBackend final : public Backend {
     int sync_dmabuf(int fd, std::uint64_t flags) noexcept override {
         dma_buf_sync sync{.flags = flags};
         return retry(fd, DMA_BUF_IOCTL_SYNC, &sync);
+    }
+
+    int fence_status(int fd, int* status) noexcept override {
+        sync_file_info info{};
+        const int error = retry(fd, SYNC_IOC_FILE_INFO, &info);
+        *status = info.status;
+        return error;
     }
 
   private:

@@ -38,6 +38,8 @@ class Category final : public std::error_category {
             return "the NPU is gone";
         case Errc::Internal:
             return "defect of the library";
+        case Errc::Cancelled:
+            return "job cancelled";
         }
         return "unknown error";
     }
@@ -66,6 +68,8 @@ class Category final : public std::error_category {
             return std::errc::bad_address;
         case Errc::HardwareError:
             return std::errc::io_error;
+        case Errc::Cancelled:
+            return std::errc::operation_canceled;
         case Errc::Internal:
             break;
         }

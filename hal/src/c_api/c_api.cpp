@@ -1,22 +1,10 @@
 // SPDX-License-Identifier: MIT
-#include "c_api/run.hpp"
+#include "c_api/handles.hpp"
 
 #include <cstddef>
-#include <span>
 #include <utility>
-#include <vector>
 
 using namespace rknpu::c_api;
-
-struct rknpu_job {
-    rknpu::Job job;
-};
-
-namespace {
-
-constexpr uint32_t kAllBlocks = 0x7d;
-
-} // namespace
 
 RKNPU_C_API const char* rknpu_last_error(void) {
     return last_error().c_str();
@@ -157,10 +145,7 @@ RKNPU_C_API int rknpu_buffer_begin(rknpu_buffer* buffer, uint32_t access, uint64
         return invalid("rknpu_buffer_begin: the access before has not been ended");
     if (access < RKNPU_ACCESS_READ || access > RKNPU_ACCESS_READ_WRITE)
         return invalid("rknpu_buffer_begin: unknown kind of access");
-    const auto mode = access == RKNPU_ACCESS_READ    ? rknpu::Access::Read
-                      : access == RKNPU_ACCESS_WRITE ? rknpu::Access::Write
-                                                     : rknpu::Access::ReadWrite;
-    auto result = buffer->buffer.access(mode, offset, size);
+    auto result = buffer->buffer.access(access_of(access), offset, size);
     if (!result)
         return fail(result.error());
     *address = result->bytes().data();
@@ -188,38 +173,4 @@ RKNPU_C_API uint32_t rknpu_buffer_domain(const rknpu_buffer* buffer) {
 }
 RKNPU_C_API uint64_t rknpu_buffer_sram_size(const rknpu_buffer* buffer) {
     return buffer->buffer.sram_size();
-}
-
-RKNPU_C_API int rknpu_job_create(rknpu_device* device, const rknpu_task_commands* tasks, size_t count,
-                                 rknpu_job** job) {
-    using rknpu::Block;
-    if (!device || (!tasks && count) || !job)
-        return invalid("rknpu_job_create: a pointer is NULL");
-    std::vector<rknpu::CommandList> lists;
-    try {
-        lists.resize(count);
-    } catch (...) {
-        return fail(rknpu::Error(std::make_error_code(std::errc::not_enough_memory), {}));
-    }
-    for (size_t i = 0; i < count; ++i) {
-        if (tasks[i].blocks & ~kAllBlocks || (!tasks[i].commands && tasks[i].count))
-            return invalid("rknpu_job_create: unknown block, or commands are NULL");
-        for (size_t c = 0; c < tasks[i].count; ++c)
-            lists[i].raw(tasks[i].commands[c]);
-        lists[i].start(flags_of<Block>(
-            tasks[i].blocks, {Block::Cna, Block::Core, Block::Dpu, Block::DpuRdma, Block::Ppu, Block::PpuRdma}));
-    }
-    return give(rknpu::Job::create(device->device, lists), job);
-}
-
-RKNPU_C_API void rknpu_job_free(rknpu_job* job) {
-    delete job;
-}
-
-RKNPU_C_API int rknpu_job_run(rknpu_job* job, uint32_t cores, uint32_t timeout_ms, uint64_t* hardware_ns) {
-    if (!job)
-        return invalid("rknpu_job_run: job is NULL");
-    if (cores & ~kAllCores)
-        return invalid("rknpu_job_run: there are the cores 1, 2 and 4");
-    return finish_run(job->job.run(options_of(cores, timeout_ms)), hardware_ns);
 }

@@ -27,10 +27,14 @@ struct rknpu_buffer {
     std::optional<rknpu::CpuAccess> access;
 };
 
+struct rknpu_job {
+    rknpu::Job job;
+};
+
 namespace rknpu::c_api {
 
 inline constexpr int kFirstStatus = -10000;
-static_assert(RKNPU_ERROR_INTERNAL == kFirstStatus - static_cast<int>(rknpu::Errc::Internal));
+static_assert(RKNPU_ERROR_CANCELLED == kFirstStatus - static_cast<int>(rknpu::Errc::Cancelled));
 
 /// Of the calling thread.
 inline std::string& last_error() noexcept {
@@ -95,6 +99,13 @@ rknpu::Flags<E> flags_of(uint32_t bits, std::initializer_list<E> all) noexcept {
             result |= flag;
     }
     return result;
+}
+
+/// Of a value that was checked.
+inline rknpu::Access access_of(uint32_t access) noexcept {
+    return access == RKNPU_ACCESS_READ    ? rknpu::Access::Read
+           : access == RKNPU_ACCESS_WRITE ? rknpu::Access::Write
+                                          : rknpu::Access::ReadWrite;
 }
 
 inline constexpr uint32_t kAllBufferFlags = RKNPU_BUFFER_WRITE_COMBINED | RKNPU_BUFFER_UNCACHED |

@@ -72,7 +72,7 @@ void Machine::initialise() {
 
 int Machine::on_read(void* opaque, std::uint64_t address, void* to, std::size_t length) {
     auto* const self = static_cast<Machine*>(opaque);
-    const std::byte* const from = self->space_ ? self->space_->find(address, length) : nullptr;
+    const std::byte* const from = self->view_ ? self->view_->find(address, length) : nullptr;
     if (!from) {
         self->fault_ = true;
         return 1;
@@ -83,7 +83,7 @@ int Machine::on_read(void* opaque, std::uint64_t address, void* to, std::size_t 
 
 int Machine::on_write(void* opaque, std::uint64_t address, const void* from, std::size_t length) {
     auto* const self = static_cast<Machine*>(opaque);
-    std::byte* const to = self->space_ ? self->space_->find(address, length) : nullptr;
+    std::byte* const to = self->view_ ? self->view_->find(address, length) : nullptr;
     if (!to) {
         self->fault_ = true;
         return 1;
@@ -118,12 +118,12 @@ std::uint32_t Machine::version() {
 }
 
 // The order of these writes is the driver's.
-void Machine::start_chunk(unsigned core, const rknpu_submit& submit) {
+void Machine::start_chunk(unsigned core, const RunParameters& parameters) {
     CoreState& state = core_[core];
     const auto chunk = state.tasks.first(std::min(state.tasks.size(), kTasksPerStart));
     state.tasks = state.tasks.subspan(chunk.size());
     const rknpu_task first = chunk.front(), last = chunk.back();
-    const std::uint32_t ping_pong = submit.flags & RKNPU_JOB_PINGPONG ? 1 : 0;
+    const std::uint32_t ping_pong = parameters.ping_pong ? 1 : 0;
 
     write(core, pc::BASE_ADDRESS::kOffset, kSlaveMode);
     write(core, reg::cna::S_POINTER::kOffset, kArm | core << 28);
@@ -135,14 +135,14 @@ void Machine::start_chunk(unsigned core, const rknpu_submit& submit) {
     write(core, pc::INTERRUPT_CLEAR::kOffset, first.int_mask);
     write(core, pc::TASK_CON::kOffset,
           (kTaskControl | ping_pong) << rules_.task_number_bits | static_cast<std::uint32_t>(chunk.size()));
-    write(core, pc::TASK_DMA_BASE_ADDR::kOffset, static_cast<std::uint32_t>(submit.task_base_addr));
+    write(core, pc::TASK_DMA_BASE_ADDR::kOffset, parameters.base);
     state.expected = last.int_mask;
     state.busy = true;
     write(core, pc::OPERATION_ENABLE::kOffset, 1);
     write(core, pc::OPERATION_ENABLE::kOffset, 0);
 }
 
-int Machine::handle_irq(unsigned core, const rknpu_submit& submit, std::uint32_t& status) {
+int Machine::handle_irq(unsigned core, const RunParameters& parameters, std::uint32_t& status) {
     CoreState& state = core_[core];
     status = read(core, pc::INTERRUPT_STATUS::kOffset);
     write(core, pc::INTERRUPT_CLEAR::kOffset, kClearAll);
@@ -152,7 +152,7 @@ int Machine::handle_irq(unsigned core, const rknpu_submit& submit, std::uint32_t
         return 0; // not the end of the job: wait on
     state.busy = false;
     if (!state.tasks.empty())
-        start_chunk(core, submit);
+        start_chunk(core, parameters);
     return 0;
 }
 
@@ -160,18 +160,18 @@ bool Machine::any_busy() const {
     return std::ranges::any_of(core_, [](const CoreState& c) { return c.busy; });
 }
 
-Outcome Machine::run(std::span<const CoreWork> work, const rknpu_submit& submit, AddressSpace& space) {
+Outcome Machine::run(std::span<const CoreWork> work, const RunParameters& parameters, AddressView& view) {
     Outcome outcome;
-    space_ = &space;
+    view_ = &view;
     fault_ = false;
     const std::uint64_t begin = now_;
-    const std::uint64_t deadline = begin + info_->default_hz / 1000 * submit.timeout;
+    const std::uint64_t deadline = begin + info_->default_hz / 1000 * parameters.timeout_ms;
     const unsigned first = work.front().core;
 
     for (const auto& w : work)
         core_[w.core].tasks = w.tasks;
     for (const auto& w : work)
-        start_chunk(w.core, submit);
+        start_chunk(w.core, parameters);
 
     while (!outcome.error && any_busy()) {
         bool handled = false;
@@ -180,7 +180,7 @@ Outcome Machine::run(std::span<const CoreWork> work, const rknpu_submit& submit,
                 continue;
             handled = true;
             std::uint32_t status = 0;
-            if (const int error = handle_irq(w.core, submit, status))
+            if (const int error = handle_irq(w.core, parameters, status))
                 outcome.error = error;
             if (w.core == first)
                 outcome.status = status;
@@ -205,7 +205,7 @@ Outcome Machine::run(std::span<const CoreWork> work, const rknpu_submit& submit,
         core_ = {};
         initialise();
     }
-    space_ = nullptr;
+    view_ = nullptr;
     return outcome;
 }
 

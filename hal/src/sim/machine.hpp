@@ -12,13 +12,21 @@
 #include <memory>
 #include <span>
 #include <string>
+#include <vector>
 
 namespace rknpu::sim {
 
 /// What a core is to run.
 struct CoreWork {
     unsigned core;
-    std::span<const rknpu_task> tasks;
+    std::vector<rknpu_task> tasks;
+};
+
+/// How it is to run.
+struct RunParameters {
+    std::uint32_t timeout_ms;
+    std::uint32_t base; // added to all addresses of the tasks
+    bool ping_pong;
 };
 
 struct Outcome {
@@ -31,7 +39,7 @@ struct Outcome {
 /**
  * The virtual NPU, driven through its registers and interrupts in the order in which the driver does it.
  *
- * Paging stays off: the NPU's addresses are looked up in an AddressSpace. An access to an address that is not in it
+ * Paging stays off: the NPU's addresses are looked up in an AddressView. An access to an address that is not in it
  * ends as a bus error, which run() tells from others as -EFAULT. Time is the model's: nothing waits.
  */
 class Machine {
@@ -51,7 +59,7 @@ class Machine {
     std::uint32_t hz() const { return static_cast<std::uint32_t>(info_->default_hz); }
     std::uint32_t version();
 
-    Outcome run(std::span<const CoreWork> work, const rknpu_submit& submit, AddressSpace& space);
+    Outcome run(std::span<const CoreWork> work, const RunParameters& parameters, AddressView& view);
 
   private:
     struct CoreState {
@@ -71,8 +79,8 @@ class Machine {
     void write(unsigned core, std::uint32_t offset, std::uint32_t value);
     void initialise(); // what a SoC needs after power-on
 
-    void start_chunk(unsigned core, const rknpu_submit& submit);
-    int handle_irq(unsigned core, const rknpu_submit& submit, std::uint32_t& status);
+    void start_chunk(unsigned core, const RunParameters& parameters);
+    int handle_irq(unsigned core, const RunParameters& parameters, std::uint32_t& status);
     bool any_busy() const;
 
     const vnpu_api* api_ = nullptr;
@@ -81,9 +89,9 @@ class Machine {
     SocRules rules_;
     std::array<std::uint64_t, VNPU_MAX_CORES> base_{}; // of the cores' registers
     std::array<CoreState, VNPU_MAX_CORES> core_{};
-    AddressSpace* space_ = nullptr; // of the job that runs
-    bool fault_ = false;            // the job used an address outside it
-    std::uint64_t now_ = 0;         // cycle
+    AddressView* view_ = nullptr; // of the job that runs
+    bool fault_ = false;          // the job used an address outside it
+    std::uint64_t now_ = 0;       // cycle
     std::uint64_t wake_ = UINT64_MAX;
 };
 

@@ -64,93 +64,96 @@ Object::~Object() {
         ::munmap(memory, size);
 }
 
-bool AddressSpace::insert(Object& object) {
+Ranges& AddressSpace::own() {
+    if (ranges_.use_count() > 1)
+        ranges_ = std::make_shared<Ranges>(*ranges_);
+    return *ranges_;
+}
+
+bool AddressSpace::insert(const std::shared_ptr<Object>& object) {
     std::uint64_t top = kSpaceEnd;
-    for (auto it = objects_.rbegin();; ++it) {
-        const std::uint64_t used_end = it == objects_.rend() ? kSpaceBegin : it->first + kPage;
-        if (top >= used_end && top - used_end >= object.size)
+    for (auto it = ranges_->rbegin();; ++it) {
+        const std::uint64_t used_end = it == ranges_->rend() ? kSpaceBegin : it->first + kPage;
+        if (top >= used_end && top - used_end >= object->size)
             break;
-        if (it == objects_.rend())
+        if (it == ranges_->rend())
             return false;
         top = it->second->dma_address - kPage;
     }
-    object.dma_address = static_cast<std::uint32_t>(top - object.size);
-    objects_.emplace(top, &object);
+    object->dma_address = static_cast<std::uint32_t>(top - object->size);
+    own().emplace(top, object);
     return true;
 }
 
 void AddressSpace::remove(const Object& object) {
-    objects_.erase(object.dma_address + object.size);
-    if (last_ == &object)
-        last_ = nullptr;
+    own().erase(object.dma_address + object.size);
 }
 
-std::byte* AddressSpace::find(std::uint64_t address, std::size_t length) {
+std::byte* AddressView::find(std::uint64_t address, std::size_t length) {
     if (!last_ || address < last_->dma_address || address - last_->dma_address >= last_->size) {
-        const auto it = objects_.upper_bound(address);
-        if (it == objects_.end() || address < it->second->dma_address)
+        const auto it = ranges_->upper_bound(address);
+        if (it == ranges_->end() || address < it->second->dma_address)
             return nullptr;
-        last_ = it->second;
+        last_ = it->second.get();
     }
     const std::uint64_t offset = address - last_->dma_address;
     return length <= last_->size - offset ? last_->memory + offset : nullptr;
 }
 
-int Memory::adopt(std::unique_ptr<Object> object, Object*& result) {
+int Memory::adopt(std::shared_ptr<Object> object, std::shared_ptr<Object>& result) {
     object->handle = next_handle_++;
     object->token = kFirstToken + (object->handle - 1) * kPage;
-    Object* const made = object.get();
-    by_address_.insert(made->memory);
+    by_address_.insert(object->memory);
     try {
-        objects_.emplace(made->handle, std::move(object));
+        objects_.emplace(object->handle, object);
     } catch (...) {
-        by_address_.erase(made->memory);
+        by_address_.erase(object->memory);
         throw;
     }
-    result = made;
+    result = std::move(object);
     return 0;
 }
 
-int Memory::allocate(std::uint64_t size, std::uint32_t flags, std::uint32_t domain, Object*& result) {
+int Memory::allocate(std::uint64_t size, std::uint32_t flags, std::uint32_t domain, std::shared_ptr<Object>& result) {
     if (size == 0 || domain >= kDomains)
         return -EINVAL;
     if (size > kSpaceEnd)
         return -ENOMEM;
-    auto object = std::make_unique<Object>();
+    auto object = std::make_shared<Object>();
     object->size = pages(size);
     object->flags = flags;
     if (map_object(*object, nullptr, -1) != 0)
         return -ENOMEM;
     if (const int error = adopt(std::move(object), result))
         return error;
-    const int error = place(*result, domain);
+    const int error = place(result, domain);
     if (error)
         destroy(result->handle);
     return error;
 }
 
-int Memory::place(Object& object, std::uint32_t domain) {
+int Memory::place(const std::shared_ptr<Object>& object, std::uint32_t domain) {
     if (domain >= kDomains)
         return -EINVAL;
-    if (object.dma_address)
+    if (object->dma_address)
         return 0;
     if (!spaces_[domain].insert(object))
         return -EFAULT; // as the driver says it
-    object.domain = domain;
+    object->domain = domain;
     return 0;
 }
 
-int Memory::import(int fd, Object*& result) {
-    auto object = std::make_unique<Object>();
+int Memory::import(int fd, std::shared_ptr<Object>& result) {
+    auto object = std::make_shared<Object>();
     object->fd.reset(::fcntl(fd, F_DUPFD_CLOEXEC, 0));
     if (!object->fd.valid())
         return -errno;
-    std::uint64_t size;
+    std::uint64_t size = 0;
     if (const int error = identify(*object, size))
         return error;
     for (const auto& [handle, known] : objects_) {
         if (known->fd.valid() && known->device == object->device && known->inode == object->inode) {
-            result = known.get();
+            result = known;
             return 0;
         }
     }
@@ -164,7 +167,7 @@ int Memory::import(int fd, Object*& result) {
 }
 
 int Memory::export_fd(std::uint32_t handle, int& fd) {
-    Object* const object = by_handle(handle);
+    const auto object = by_handle(handle);
     if (!object)
         return -ENOENT;
     if (!object->fd.valid()) {
@@ -197,12 +200,12 @@ int Memory::destroy(std::uint32_t handle) {
     return 0;
 }
 
-Object* Memory::by_handle(std::uint32_t handle) const {
+std::shared_ptr<Object> Memory::by_handle(std::uint32_t handle) const {
     const auto it = objects_.find(handle);
-    return it == objects_.end() ? nullptr : it->second.get();
+    return it == objects_.end() ? nullptr : it->second;
 }
 
-Object* Memory::by_token(std::uint64_t token) const {
+std::shared_ptr<Object> Memory::by_token(std::uint64_t token) const {
     if (token < kFirstToken || token % kPage != 0)
         return nullptr;
     return by_handle(static_cast<std::uint32_t>((token - kFirstToken) / kPage + 1));

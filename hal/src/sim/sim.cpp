@@ -1,52 +1,61 @@
 // SPDX-License-Identifier: MIT
 #include "backend/backend.hpp"
 
+#include "sim/fence.hpp"
+#include "sim/job_queue.hpp"
 #include "sim/machine.hpp"
 #include "sim/memory.hpp"
 
 #include <drm/rknpu_drm.h>
 
 #include <algorithm>
-#include <array>
 #include <cerrno>
+#include <chrono>
+#include <condition_variable>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <map>
 #include <memory>
 #include <mutex>
-#include <new>
+#include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
+#include <fcntl.h>
 #include <sys/mman.h>
 
 /*
  * The device "sim:<soc>": the driver's ioctls, answered in this process by the virtual NPU. Jobs run one after the
- * other, each to its end before SUBMIT returns, NONBLOCK or not. Of the driver's own ioctls those that ask are there;
- * syncobjs, and so SUBMIT_ASYNC, are the kernel's.
+ * other, those of SUBMIT each to its end before it returns, NONBLOCK or not, those of SUBMIT_ASYNC in a thread.
+ * Syncobjs are binary ones, with the ioctls that the library uses.
  */
 namespace rknpu::sim {
 namespace {
 
 constexpr std::uint32_t kDriverVersion = 908;
-constexpr std::uint32_t kAbiLevel = 2; // but for SUBMIT_ASYNC, which the features tell
-constexpr std::size_t kSocPrefix = 2;  // "rk" or "rv" before the number
-constexpr int kMapShift = 32;          // a MEM_MAP offset is the handle, shifted
+constexpr std::uint32_t kAbiLevel = 3;
+constexpr std::size_t kSocPrefix = 2; // "rk" or "rv" before the number
+constexpr int kMapShift = 32;         // a MEM_MAP offset is the handle, shifted
 constexpr std::uint32_t kKnownCoreMasks[] = {0, 1, 2, 4, 3, 7};
 
 class SimBackend final : public detail::Backend {
   public:
     bool create(const char* soc, std::string& error) {
         node_ = std::string("sim:") + soc;
-        return machine_.create(soc, error);
+        if (!machine_.create(soc, error))
+            return false;
+        version_ = machine_.version();
+        return true;
     }
 
     const char* node() const noexcept override { return node_.c_str(); }
 
     int ioctl(unsigned long request, void* argument) noexcept override {
-        const std::lock_guard lock(mutex_);
+        std::unique_lock lock(mutex_);
         try {
-            return dispatch(request, argument);
+            return dispatch(request, argument, lock);
         } catch (...) {
             return -ENOMEM;
         }
@@ -54,7 +63,7 @@ class SimBackend final : public detail::Backend {
 
     int map(std::uint64_t offset, std::size_t length, void** address) noexcept override {
         const std::lock_guard lock(mutex_);
-        const Object* const object = memory_.by_handle(static_cast<std::uint32_t>(offset >> kMapShift));
+        const auto object = memory_.by_handle(static_cast<std::uint32_t>(offset >> kMapShift));
         if (!object || length > object->size)
             return -EINVAL;
         *address = object->memory;
@@ -78,13 +87,17 @@ class SimBackend final : public detail::Backend {
     // CPU and virtual NPU see the same memory at once.
     int sync_dmabuf(int, std::uint64_t) noexcept override { return 0; }
 
+    int fence_status(int fd, int* status) noexcept override { return read_fence(fd, status); }
+
   private:
-    int dispatch(unsigned long request, void* argument) {
+    using Lock = std::unique_lock<std::mutex>; // of mutex_
+
+    int dispatch(unsigned long request, void* argument, Lock& lock) {
         switch (request) {
         case DRM_IOCTL_RKNPU_ACTION:
             return action(*static_cast<rknpu_action*>(argument));
         case DRM_IOCTL_RKNPU_SUBMIT:
-            return submit(*static_cast<rknpu_submit*>(argument));
+            return submit(*static_cast<rknpu_submit*>(argument), lock);
         case DRM_IOCTL_RKNPU_MEM_CREATE:
             return mem_create(*static_cast<rknpu_mem_create*>(argument));
         case DRM_IOCTL_RKNPU_MEM_MAP:
@@ -103,12 +116,26 @@ class SimBackend final : public detail::Backend {
         }
         case DRM_IOCTL_PRIME_FD_TO_HANDLE: {
             auto& prime = *static_cast<drm_prime_handle*>(argument);
-            Object* object;
+            std::shared_ptr<Object> object;
             const int error = memory_.import(prime.fd, object);
             if (!error)
                 prime.handle = object->handle;
             return error;
         }
+        case DRM_IOCTL_RKNPU_SUBMIT_ASYNC:
+            return submit_async(*static_cast<rknpu_submit_async*>(argument));
+        case DRM_IOCTL_RKNPU_CANCEL:
+            return cancel(*static_cast<rknpu_cancel*>(argument));
+        case DRM_IOCTL_SYNCOBJ_CREATE:
+            return syncobj_create(*static_cast<drm_syncobj_create*>(argument));
+        case DRM_IOCTL_SYNCOBJ_DESTROY:
+            return syncobjs_.erase(static_cast<drm_syncobj_destroy*>(argument)->handle) ? 0 : -EINVAL;
+        case DRM_IOCTL_SYNCOBJ_FD_TO_HANDLE:
+            return syncobj_import(*static_cast<drm_syncobj_handle*>(argument));
+        case DRM_IOCTL_SYNCOBJ_HANDLE_TO_FD:
+            return syncobj_export(*static_cast<drm_syncobj_handle*>(argument));
+        case DRM_IOCTL_SYNCOBJ_WAIT:
+            return syncobj_wait(*static_cast<drm_syncobj_wait*>(argument), lock);
         default:
             return -ENOTTY;
         }
@@ -117,7 +144,7 @@ class SimBackend final : public detail::Backend {
     int action(rknpu_action& a) {
         switch (a.flags) {
         case RKNPU_GET_HW_VERSION:
-            a.value = machine_.version();
+            a.value = version_;
             return 0;
         case RKNPU_GET_DRV_VERSION:
             a.value = kDriverVersion;
@@ -150,12 +177,12 @@ class SimBackend final : public detail::Backend {
     }
 
     int mem_create(rknpu_mem_create& m) {
-        Object* object = m.handle ? memory_.by_handle(m.handle) : nullptr;
+        std::shared_ptr<Object> object = m.handle ? memory_.by_handle(m.handle) : nullptr;
         if (!object) {
             const int error = memory_.allocate(m.size, m.flags, static_cast<std::uint32_t>(m.iommu_domain_id), object);
             if (error)
                 return error;
-        } else if (const int error = memory_.place(*object, static_cast<std::uint32_t>(m.iommu_domain_id))) {
+        } else if (const int error = memory_.place(object, static_cast<std::uint32_t>(m.iommu_domain_id))) {
             return error;
         }
         m.handle = object->handle;
@@ -177,7 +204,7 @@ class SimBackend final : public detail::Backend {
             p.value = std::strtoul(machine_.soc() + kSocPrefix, nullptr, 10);
             return 0;
         case RKNPU_PARAM_HW_VERSION:
-            p.value = machine_.version();
+            p.value = version_;
             return 0;
         case RKNPU_PARAM_NUM_CORES:
             p.value = machine_.cores();
@@ -201,7 +228,8 @@ class SimBackend final : public detail::Backend {
             p.value = Machine::kTasksPerStart;
             return 0;
         case RKNPU_PARAM_FEATURES:
-            p.value = RKNPU_FEATURE_IOMMU | RKNPU_FEATURE_ISOLATION | RKNPU_FEATURE_CORE_RESET;
+            p.value = RKNPU_FEATURE_IOMMU | RKNPU_FEATURE_ISOLATION | RKNPU_FEATURE_CORE_RESET |
+                      RKNPU_FEATURE_SUBMIT_ASYNC | RKNPU_FEATURE_CANCEL;
             return 0;
         default:
             return -EINVAL;
@@ -211,7 +239,7 @@ class SimBackend final : public detail::Backend {
     int mem_info(rknpu_mem_info& m) {
         if (m.pad || m.pad2)
             return -EINVAL;
-        const Object* const object = memory_.by_handle(m.handle);
+        const auto object = memory_.by_handle(m.handle);
         if (!object)
             return -ENOENT;
         m.flags = (object->imported ? RKNPU_MEM_INFO_IMPORTED : 0) | (object->dma_address ? RKNPU_MEM_INFO_MAPPED : 0);
@@ -225,7 +253,7 @@ class SimBackend final : public detail::Backend {
     }
 
     int mem_map(rknpu_mem_map& m) {
-        const Object* const object = memory_.by_handle(m.handle);
+        const auto object = memory_.by_handle(m.handle);
         if (!object)
             return -ENOENT;
         if (object->imported)
@@ -240,30 +268,35 @@ class SimBackend final : public detail::Backend {
         return 0;
     }
 
-    int submit(rknpu_submit& s) {
-        const bool valid_mask = std::ranges::find(kKnownCoreMasks, s.core_mask) != std::ranges::end(kKnownCoreMasks) &&
-                                s.core_mask >> machine_.cores() == 0;
-        if (!(s.flags & RKNPU_JOB_PC) || s.flags & (RKNPU_JOB_FENCE_IN | RKNPU_JOB_FENCE_OUT) || !valid_mask ||
+    bool takes(std::uint32_t mask) const {
+        return std::ranges::find(kKnownCoreMasks, mask) != std::ranges::end(kKnownCoreMasks) &&
+               mask >> machine_.cores() == 0;
+    }
+
+    int submit(rknpu_submit& s, Lock& lock) {
+        if (!(s.flags & RKNPU_JOB_PC) || s.flags & (RKNPU_JOB_FENCE_IN | RKNPU_JOB_FENCE_OUT) || !takes(s.core_mask) ||
             s.task_number == 0 || s.timeout == 0 || s.iommu_domain_id >= kDomains)
             return -EINVAL;
-        const Object* const array = memory_.by_token(s.task_obj_addr);
+        const auto array = memory_.by_token(s.task_obj_addr);
         if (!array)
             return -EINVAL;
 
         const std::uint32_t mask = s.core_mask ? s.core_mask : 1; // all cores are idle: the first one
         const unsigned shift = mask == 7 ? 2 : 0;                 // of the elements of subcore_task
-        std::array<std::vector<rknpu_task>, RKNPU_MAX_CORES> tasks;
         std::vector<CoreWork> work;
-        for (unsigned core = 0; core < machine_.cores(); ++core) {
-            if (!(mask & 1u << core))
-                continue;
-            const rknpu_subcore_task range = s.subcore_task[shift + core];
-            if (!copy_tasks(*array, range, tasks[core]))
-                return -EINVAL;
-            work.push_back({core, tasks[core]});
+        if (!copy_work(*array, mask, s.subcore_task + shift, work))
+            return -EINVAL;
+        AddressView view = memory_.view(s.iommu_domain_id);
+        lock.unlock();
+        Outcome outcome;
+        {
+            const std::lock_guard machine(machine_mutex_);
+            outcome = machine_.run(
+                work, {s.timeout, static_cast<std::uint32_t>(s.task_base_addr), (s.flags & RKNPU_JOB_PINGPONG) != 0},
+                view);
         }
+        lock.lock(); // before the view goes
 
-        const Outcome outcome = machine_.run(work, s, memory_.space(s.iommu_domain_id));
         const rknpu_subcore_task range = s.subcore_task[shift + work.front().core];
         std::byte* const last =
             array->memory + (std::uint64_t{range.task_start} + range.task_number - 1) * sizeof(rknpu_task);
@@ -272,6 +305,131 @@ class SimBackend final : public detail::Backend {
         s.task_counter = outcome.error ? outcome.task_count : s.task_number;
         s.hw_elapse_time = outcome.nanoseconds;
         return outcome.error;
+    }
+
+    int submit_async(const rknpu_submit_async& s) {
+        if (s.flags & ~RKNPU_SUBMIT_ASYNC_PINGPONG || s.pad || !takes(s.core_mask) || s.timeout_ms == 0 ||
+            s.timeout_ms > RKNPU_MAX_TIMEOUT_MS || s.iommu_domain_id >= kDomains || s.num_waits > RKNPU_MAX_SYNCOBJS ||
+            s.num_signals > RKNPU_MAX_SYNCOBJS || s.num_buffers > RKNPU_MAX_BUFFERS)
+            return -EINVAL;
+        const auto array = memory_.by_handle(s.task_handle);
+        if (!array)
+            return -ENOENT;
+        QueuedJob job{{},         {s.timeout_ms, s.task_base, (s.flags & RKNPU_SUBMIT_ASYNC_PINGPONG) != 0},
+                      s.priority, memory_.view(s.iommu_domain_id),
+                      {},         std::make_shared<Fence>(),
+                      {},         s.result_offset};
+        if (!copy_work(*array, s.core_mask ? s.core_mask : 1, s.range, job.work))
+            return -EINVAL;
+        if (s.result_handle) {
+            job.result = memory_.by_handle(s.result_handle);
+            if (!job.result)
+                return -ENOENT;
+            if (job.result->imported || s.result_offset % 8 ||
+                s.result_offset > job.result->size - sizeof(rknpu_job_result))
+                return -EINVAL;
+        }
+        for (const rknpu_buffer& buffer : list<rknpu_buffer>(s.buffers, s.num_buffers)) {
+            if (!memory_.by_handle(buffer.handle)) // who else would there be to synchronise with
+                return -ENOENT;
+        }
+        for (const rknpu_syncobj& wait : list<rknpu_syncobj>(s.waits, s.num_waits)) {
+            const auto known = syncobjs_.find(wait.handle);
+            if (known == syncobjs_.end())
+                return -ENOENT;
+            if (!known->second || wait.point || wait.flags)
+                return -EINVAL;
+            job.waits.push_back(known->second);
+        }
+        const auto signals = list<rknpu_syncobj>(s.signals, s.num_signals);
+        for (const rknpu_syncobj& signal : signals) {
+            if (!syncobjs_.contains(signal.handle))
+                return -ENOENT;
+            if (signal.point || signal.flags)
+                return -EINVAL;
+        }
+        const auto done = job.done;
+        queue_.push(std::move(job));
+        for (const rknpu_syncobj& signal : signals)
+            syncobjs_[signal.handle] = done;
+        return 0;
+    }
+
+    int cancel(const rknpu_cancel& c) {
+        const auto known = syncobjs_.find(c.handle);
+        if (known == syncobjs_.end())
+            return -ENOENT;
+        if (!known->second || c.pad || c.point)
+            return -EINVAL;
+        queue_.cancel(*known->second);
+        return 0;
+    }
+
+    int syncobj_create(drm_syncobj_create& s) {
+        if (s.flags)
+            return -EINVAL;
+        s.handle = next_syncobj_++;
+        syncobjs_.emplace(s.handle, nullptr);
+        return 0;
+    }
+
+    int syncobj_import(const drm_syncobj_handle& s) {
+        const auto known = syncobjs_.find(s.handle);
+        int status;
+        if (known == syncobjs_.end())
+            return -ENOENT;
+        if (s.flags != DRM_SYNCOBJ_FD_TO_HANDLE_FLAGS_IMPORT_SYNC_FILE || read_fence(s.fd, &status) != 0)
+            return -EINVAL;
+        UniqueFd own(::fcntl(s.fd, F_DUPFD_CLOEXEC, 0));
+        if (!own.valid())
+            return -errno;
+        known->second = std::make_shared<Fence>(std::move(own));
+        return 0;
+    }
+
+    int syncobj_export(drm_syncobj_handle& s) {
+        const auto known = syncobjs_.find(s.handle);
+        if (known == syncobjs_.end())
+            return -ENOENT;
+        if (!known->second || s.flags != DRM_SYNCOBJ_HANDLE_TO_FD_FLAGS_EXPORT_SYNC_FILE)
+            return -EINVAL;
+        return known->second->export_fd(s.fd);
+    }
+
+    // For one syncobj, which is all that the library waits for.
+    int syncobj_wait(const drm_syncobj_wait& s, Lock& lock) {
+        if (s.count_handles != 1 || s.flags)
+            return -EINVAL;
+        const auto known = syncobjs_.find(*list<std::uint32_t>(s.handles, 1).data());
+        if (known == syncobjs_.end())
+            return -ENOENT;
+        const std::shared_ptr<Fence> fence = known->second;
+        if (!fence || fence->foreign())
+            return -EINVAL;
+        const auto signalled = [&fence] { return fence->status() != 0; };
+        if (s.timeout_nsec == INT64_MAX) {
+            changed_.wait(lock, signalled);
+            return 0;
+        }
+        const std::chrono::steady_clock::time_point until{std::chrono::nanoseconds(s.timeout_nsec)};
+        return changed_.wait_until(lock, until, signalled) ? 0 : -ETIME;
+    }
+
+    template <class T>
+    static std::span<const T> list(std::uint64_t pointer, std::size_t count) {
+        return {reinterpret_cast<const T*>(static_cast<std::uintptr_t>(pointer)), count};
+    }
+
+    // The tasks of each core of `mask`; element c of `ranges` is that of core c.
+    bool copy_work(const Object& array, std::uint32_t mask, const rknpu_subcore_task* ranges,
+                   std::vector<CoreWork>& work) const {
+        for (unsigned core = 0; core < machine_.cores(); ++core) {
+            if (!(mask & 1u << core))
+                continue;
+            if (!copy_tasks(array, ranges[core], work.emplace_back(CoreWork{core, {}}).tasks))
+                return false;
+        }
+        return true;
     }
 
     static bool copy_tasks(const Object& array, const rknpu_subcore_task& range, std::vector<rknpu_task>& to) {
@@ -285,9 +443,15 @@ class SimBackend final : public detail::Backend {
     }
 
     std::string node_;
-    std::mutex mutex_; // of all below
+    std::uint32_t version_ = 0;
+    std::mutex machine_mutex_; // of machine_, held while a job runs; taken without mutex_
     Machine machine_;
+    std::mutex mutex_;                // of all below
+    std::condition_variable changed_; // a fence has signalled
     Memory memory_;
+    std::map<std::uint32_t, std::shared_ptr<Fence>> syncobjs_; // null: without a fence
+    std::uint32_t next_syncobj_ = 1;
+    JobQueue queue_{machine_, machine_mutex_, mutex_, changed_}; // the first to go
 };
 
 detail::Backend* create(const char* soc, char* error, std::size_t error_length) noexcept {

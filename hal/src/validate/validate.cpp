@@ -6,6 +6,7 @@
 #include "regcmd/commands.hpp"
 #include "validate/extents.hpp"
 #include "validate/register_state.hpp"
+#include "validate/touched.hpp"
 
 #include <algorithm>
 #include <cstring>
@@ -59,7 +60,9 @@ struct ListEnd {
 
 class Walk {
   public:
-    explicit Walk(const Program& program) : p_(program), controller_(controller(program.soc)) {
+    /// `touched`: gets what all tasks read and write; may be null.
+    explicit Walk(const Program& program, std::vector<Extent>* touched = nullptr)
+        : p_(program), touched_(touched), controller_(controller(program.soc)) {
         for (const AddressRange& r : program.buffers) {
             const std::int64_t end = std::int64_t{r.address} + static_cast<std::int64_t>(r.size);
             ranges_.emplace_back(r.address, (end + kPage - 1) / kPage * kPage);
@@ -233,6 +236,8 @@ class Walk {
     bool check_start(std::uint32_t enable) {
         const bool ok = check_enable(enable);
         for (const Extent& e : extents(registers_, enable, p_.soc)) {
+            if (touched_)
+                touched_->push_back(e);
             if (e.stale)
                 find(Problem::StaleRegister, false,
                      format("where the %s lie depends on %s, which the job has not written", e.what,
@@ -330,6 +335,7 @@ class Walk {
     }
 
     const Program& p_;
+    std::vector<Extent>* const touched_;
     const Controller controller_;
     std::vector<std::pair<std::int64_t, std::int64_t>> ranges_; // of the buffers: first byte, end; sorted
     RegisterState registers_;
@@ -353,3 +359,9 @@ Result<std::vector<Finding>> validate(const Program& program) noexcept {
 }
 
 } // namespace rknpu::regcmd
+
+std::vector<rknpu::detail::Extent> rknpu::detail::touched(const regcmd::Program& program) {
+    std::vector<Extent> result;
+    static_cast<void>(regcmd::Walk(program, &result).run()); // its findings are validate()'s to tell
+    return result;
+}

@@ -6,6 +6,7 @@
 #include "support/test.hpp"
 
 #include <linux/dma-buf.h>
+#include <linux/sync_file.h>
 
 #include <algorithm>
 #include <cerrno>
@@ -17,6 +18,7 @@
 namespace {
 
 constexpr std::uint64_t kPage = 4096;
+constexpr int kNoFence = 1000;
 constexpr char kNode[] = "/dev/dri/renderD128";
 
 std::uint64_t pages(std::uint64_t size) {
@@ -47,6 +49,22 @@ const char* name_of(unsigned long request) {
         return "PRIME_HANDLE_TO_FD";
     case DRM_IOCTL_PRIME_FD_TO_HANDLE:
         return "PRIME_FD_TO_HANDLE";
+    case DRM_IOCTL_RKNPU_SUBMIT_ASYNC:
+        return "SUBMIT_ASYNC";
+    case DRM_IOCTL_RKNPU_CANCEL:
+        return "CANCEL";
+    case DRM_IOCTL_SYNCOBJ_CREATE:
+        return "SYNCOBJ_CREATE";
+    case DRM_IOCTL_SYNCOBJ_DESTROY:
+        return "SYNCOBJ_DESTROY";
+    case DRM_IOCTL_SYNCOBJ_HANDLE_TO_FD:
+        return "SYNCOBJ_HANDLE_TO_FD";
+    case DRM_IOCTL_SYNCOBJ_FD_TO_HANDLE:
+        return "SYNCOBJ_FD_TO_HANDLE";
+    case DRM_IOCTL_SYNCOBJ_WAIT:
+        return "SYNCOBJ_WAIT";
+    case SYNC_IOC_FILE_INFO:
+        return "SYNC_FILE_INFO";
     case DMA_BUF_IOCTL_SYNC:
         return "DMA_BUF_SYNC";
     default:
@@ -91,6 +109,7 @@ int FakeDriver::inject(bool interruptible) {
 }
 
 int FakeDriver::open(const char* path, int) noexcept {
+    const std::lock_guard lock(mutex_);
     calls.push_back({.name = "open"});
     if (const int error = inject(interrupt_error_ == EINTR))
         return error;
@@ -105,6 +124,7 @@ int FakeDriver::open(const char* path, int) noexcept {
 }
 
 void FakeDriver::close(int fd) noexcept {
+    const std::lock_guard lock(mutex_);
     assert_int_equal(files_.erase(fd), 1);
     --open_nodes_;
 }
@@ -120,11 +140,17 @@ int FakeDriver::stat(const char* path, struct stat* status) noexcept {
 }
 
 int FakeDriver::ioctl(int fd, unsigned long request, void* argument) noexcept {
+    std::unique_lock lock(mutex_);
     calls.push_back({.name = name_of(request)});
-    if (request == DRM_IOCTL_RKNPU_MEM_DESTROY) // must always get through: there is nobody to tell
+    // These must always get through: there is nobody to tell.
+    if (request == DRM_IOCTL_RKNPU_MEM_DESTROY || request == DRM_IOCTL_SYNCOBJ_DESTROY)
         return dispatch(fd, request, argument);
     if (const int error = inject(true))
         return error;
+    if (request == DRM_IOCTL_RKNPU_SUBMIT && on_submit) {
+        lock.unlock(); // the test may keep it as long as it likes
+        return on_submit(*static_cast<rknpu_submit*>(argument));
+    }
     return dispatch(fd, request, argument);
 }
 
@@ -178,6 +204,30 @@ int FakeDriver::dispatch(int fd, unsigned long request, void* argument) {
         auto& p = *static_cast<drm_prime_handle*>(argument);
         return import_fd(p.fd, p.handle);
     }
+    case DRM_IOCTL_RKNPU_SUBMIT_ASYNC:
+        return submit_async(*static_cast<rknpu_submit_async*>(argument));
+    case DRM_IOCTL_RKNPU_CANCEL:
+        return cancel(static_cast<rknpu_cancel*>(argument)->handle);
+    case DRM_IOCTL_SYNCOBJ_CREATE: {
+        const std::uint32_t handle = next_syncobj_++;
+        syncobjs_[handle] = kNoFence;
+        static_cast<drm_syncobj_create*>(argument)->handle = handle;
+        return 0;
+    }
+    case DRM_IOCTL_SYNCOBJ_DESTROY:
+        return syncobjs_.erase(static_cast<drm_syncobj_destroy*>(argument)->handle) ? 0 : -EINVAL;
+    case DRM_IOCTL_SYNCOBJ_HANDLE_TO_FD:
+    case DRM_IOCTL_SYNCOBJ_FD_TO_HANDLE:
+        return syncobj_fd(request, *static_cast<drm_syncobj_handle*>(argument));
+    case DRM_IOCTL_SYNCOBJ_WAIT:
+        return syncobj_wait(*static_cast<drm_syncobj_wait*>(argument));
+    case SYNC_IOC_FILE_INFO: {
+        struct stat status;
+        if (::fstat(fd, &status) != 0 || !fences.contains(status.st_ino))
+            return -ENOTTY;
+        static_cast<sync_file_info*>(argument)->status = fences[status.st_ino];
+        return 0;
+    }
     case DMA_BUF_IOCTL_SYNC:
         call.flags = static_cast<std::uint32_t>(static_cast<dma_buf_sync*>(argument)->flags);
         return 0;
@@ -221,7 +271,7 @@ int FakeDriver::action(rknpu_action& action) {
 int FakeDriver::get_param(int fd, rknpu_get_param& request) {
     switch (request.param) {
     case RKNPU_PARAM_ABI_LEVEL:
-        request.value = 2;
+        request.value = 3;
         return 0;
     case RKNPU_PARAM_SOC:
         request.value = nodes.at(files_.at(fd)).soc;
@@ -316,12 +366,105 @@ int FakeDriver::mem_create(rknpu_mem_create& m) {
 }
 
 int FakeDriver::submit(rknpu_submit& s) {
-    if (on_submit)
-        return on_submit(s);
     s.task_counter = s.task_number;
     s.hw_elapse_time = 1234;
     s.core_mask = s.core_mask ? s.core_mask : 2;
     return 0;
+}
+
+template <class T>
+std::vector<T> list_at(std::uint64_t pointer, std::size_t count) {
+    const auto* const from = reinterpret_cast<const T*>(static_cast<std::uintptr_t>(pointer));
+    return {from, from + count};
+}
+
+int FakeDriver::submit_async(const rknpu_submit_async& request) {
+    if (async_jobs.size() >= most_async_jobs)
+        return -ENOMEM;
+    AsyncJob job;
+    job.args = request;
+    for (const auto& wait : list_at<rknpu_syncobj>(request.waits, request.num_waits)) {
+        if (!syncobjs_.contains(wait.handle))
+            return -ENOENT;
+        if (syncobjs_[wait.handle] == kNoFence)
+            return -EINVAL;
+        job.waits.push_back(wait.handle);
+    }
+    for (const auto& signal : list_at<rknpu_syncobj>(request.signals, request.num_signals)) {
+        if (!syncobjs_.contains(signal.handle))
+            return -ENOENT;
+        job.signals.push_back(signal.handle);
+    }
+    job.buffers = list_at<rknpu_buffer>(request.buffers, request.num_buffers);
+    if (!buffers_.contains(request.task_handle) || !buffers_.contains(request.result_handle))
+        return -ENOENT;
+    for (const std::uint32_t syncobj : job.signals)
+        syncobjs_[syncobj] = 0;
+    async_jobs.push_back(std::move(job));
+    if (ends_at_once)
+        finish(async_jobs.size() - 1,
+               job_result(0, request.core_mask ? request.core_mask : 2, request.range[0].task_number, 0, 1000, 2234));
+    return 0;
+}
+
+void FakeDriver::finish(std::size_t index, const rknpu_job_result& result) {
+    AsyncJob& job = async_jobs.at(index);
+    job.ended = true;
+    const auto buffer = buffers_.find(job.args.result_handle);
+    if (buffer != buffers_.end()) // else nobody is there any more who could look
+        std::memcpy(buffer->second.memory->data() + job.args.result_offset, &result, sizeof(result));
+    for (const std::uint32_t syncobj : job.signals) {
+        if (syncobjs_.contains(syncobj))
+            syncobjs_[syncobj] = result.error ? result.error : 1;
+    }
+}
+
+int FakeDriver::cancel(std::uint32_t syncobj) {
+    if (!syncobjs_.contains(syncobj))
+        return -ENOENT;
+    for (std::size_t i = 0; i < async_jobs.size(); ++i) {
+        if (!async_jobs[i].ended && async_jobs[i].signals.front() == syncobj)
+            finish(i, job_result(-ECANCELED));
+    }
+    return 0;
+}
+
+// A sync file is stood for by an empty memfd.
+int FakeDriver::syncobj_fd(unsigned long request, drm_syncobj_handle& handle) {
+    if (!syncobjs_.contains(handle.handle))
+        return -ENOENT;
+    struct stat status;
+    if (request == DRM_IOCTL_SYNCOBJ_HANDLE_TO_FD) {
+        handle.fd = ::memfd_create("fence", MFD_CLOEXEC);
+        if (handle.fd < 0 || ::fstat(handle.fd, &status) != 0)
+            return -ENOMEM;
+        fences[status.st_ino] = syncobjs_[handle.handle];
+        return 0;
+    }
+    if (::fstat(handle.fd, &status) != 0 || !fences.contains(status.st_ino))
+        return -EINVAL;
+    syncobjs_[handle.handle] = fences[status.st_ino];
+    return 0;
+}
+
+// Whoever waits without a limit is given what he waits for.
+int FakeDriver::syncobj_wait(const drm_syncobj_wait& wait) {
+    const std::uint32_t syncobj = list_at<std::uint32_t>(wait.handles, 1)[0];
+    if (!syncobjs_.contains(syncobj))
+        return -ENOENT;
+    if (syncobjs_[syncobj] == kNoFence)
+        return -EINVAL;
+    if (syncobjs_[syncobj])
+        return 0;
+    if (wait.timeout_nsec != INT64_MAX)
+        return -ETIME;
+    for (std::size_t i = 0; i < async_jobs.size(); ++i) {
+        if (!async_jobs[i].ended)
+            finish(i, job_result(0, 1, 1, 0, 1000, 2234));
+        if (syncobjs_[syncobj])
+            return 0;
+    }
+    return -ETIME;
 }
 
 // A dma-buf is stood for by an empty memfd of the right size; the inode tells whose it is.
@@ -356,6 +499,7 @@ int FakeDriver::import_fd(int fd, std::uint32_t& handle) {
 }
 
 int FakeDriver::mmap(int fd, std::uint64_t offset, std::size_t length, void** address) noexcept {
+    const std::lock_guard lock(mutex_);
     calls.push_back({.name = "mmap", .offset = offset, .size = length});
     if (const int error = inject(false))
         return error;
@@ -374,6 +518,7 @@ int FakeDriver::mmap(int fd, std::uint64_t offset, std::size_t length, void** ad
 }
 
 void FakeDriver::munmap(void* address, std::size_t) noexcept {
+    const std::lock_guard lock(mutex_);
     const auto it = mappings_.find(address);
     assert_true(it != mappings_.end());
     mappings_.erase(it);

@@ -11,6 +11,7 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <mutex>
 #include <string>
 #include <vector>
 
@@ -18,7 +19,8 @@
 
 /**
  * A kernel with DRM nodes, made of nothing but bookkeeping: for tests of what the library asks of the system, in which
- * order, and what it does when a call fails. Jobs compute nothing.
+ * order, and what it does when a call fails. Jobs compute nothing. Calls of the library may come from several threads;
+ * what a test looks at or changes meanwhile is up to the test.
  */
 class FakeDriver final : public rknpu::detail::Os {
   public:
@@ -46,7 +48,8 @@ class FakeDriver final : public rknpu::detail::Os {
     bool extended = true;          // has the ioctls that the vendor's driver lacks
     std::uint64_t domain_size = 0; // bytes of buffers that fit a domain; 0: any number
     std::uint64_t sram_total = 0;  // of the system, of which PreferSram buffers take
-    std::uint64_t features = RKNPU_FEATURE_IOMMU | RKNPU_FEATURE_ISOLATION | RKNPU_FEATURE_SUBMIT_ASYNC;
+    std::uint64_t features =
+        RKNPU_FEATURE_IOMMU | RKNPU_FEATURE_ISOLATION | RKNPU_FEATURE_SUBMIT_ASYNC | RKNPU_FEATURE_CANCEL;
     std::map<std::uint32_t, int> action_errors; // -errno of ACTIONs
 
     /// The n-th call from now (1: the next) fails with this errno; 0: none.
@@ -60,6 +63,28 @@ class FakeDriver final : public rknpu::detail::Os {
     /// Answers SUBMIT in place of the driver.
     std::function<int(rknpu_submit&)> on_submit;
 
+    /// A job of SUBMIT_ASYNC.
+    struct AsyncJob {
+        rknpu_submit_async args{};
+        std::vector<std::uint32_t> waits, signals; // syncobjs
+        std::vector<rknpu_buffer> buffers;
+        bool ended = false;
+    };
+    std::vector<AsyncJob> async_jobs;
+    std::size_t most_async_jobs = SIZE_MAX; // then SUBMIT_ASYNC is out of memory
+    bool ends_at_once = true; // jobs of SUBMIT_ASYNC: else finish() ends them, or CANCEL, or a wait without a limit
+    /// Ends a job: writes the result and signals its syncobjs.
+    void finish(std::size_t job, const rknpu_job_result& result);
+    /// Status of sync files, by inode: 1, 0 or -errno. What is not here is none.
+    std::map<ino_t, int> fences;
+
+    /// Lets a test change what is above while threads of the library call.
+    template <class F>
+    void locked(F&& change) {
+        const std::lock_guard lock(mutex_);
+        change();
+    }
+
     // What was asked.
     std::vector<Call> calls;
     std::vector<const Call*> named(const std::string& name) const;
@@ -70,6 +95,7 @@ class FakeDriver final : public rknpu::detail::Os {
     unsigned open_nodes() const { return open_nodes_; }
     std::size_t handles() const { return buffers_.size(); }
     std::size_t mappings() const { return mappings_.size(); }
+    std::size_t syncobjs() const { return syncobjs_.size(); }
 
     int open(const char* path, int flags) noexcept override;
     void close(int fd) noexcept override;
@@ -99,10 +125,15 @@ class FakeDriver final : public rknpu::detail::Os {
     std::uint64_t sram_free() const;
     int mem_create(rknpu_mem_create& request);
     int submit(rknpu_submit& request);
+    int submit_async(const rknpu_submit_async& request);
+    int cancel(std::uint32_t syncobj);
+    int syncobj_fd(unsigned long request, drm_syncobj_handle& handle);
+    int syncobj_wait(const drm_syncobj_wait& wait);
     int export_fd(std::uint32_t handle, int& fd);
     int import_fd(int fd, std::uint32_t& handle);
     Buffer& add_buffer(std::uint64_t size, std::uint32_t& handle);
 
+    std::mutex mutex_; // of all
     unsigned fail_in_ = 0;
     int fail_error_ = 0;
     std::string failed_call_;
@@ -114,10 +145,25 @@ class FakeDriver final : public rknpu::detail::Os {
     int next_fd_ = 1000000; // no descriptors of this process
     std::map<std::uint32_t, Buffer> buffers_;
     std::multimap<void*, std::shared_ptr<std::vector<std::byte>>> mappings_;
+    std::map<std::uint32_t, int> syncobjs_; // status of the fence; kNoFence
+    std::uint32_t next_syncobj_ = 1;
     std::uint32_t next_handle_ = 1;
     std::uint64_t next_token_ = 0x5000;
     std::map<std::uint32_t, std::uint64_t> dma_used_; // by domain
 };
+
+/// How a job went that took from `started` to `ended` on these cores; 0 cores: it never ran.
+inline rknpu_job_result job_result(int error, std::uint32_t cores = 0, std::uint32_t tasks = 0,
+                                   std::uint32_t status = 0, std::uint64_t started = 0, std::uint64_t ended = 0) {
+    rknpu_job_result result{};
+    result.error = error;
+    result.core_mask = cores;
+    result.task_counter = tasks;
+    result.int_status = status;
+    result.started_ns = started;
+    result.ended_ns = ended;
+    return result;
+}
 
 /// The device "/dev/dri/renderD128" of a fake driver.
 rknpu::Device open_fake(FakeDriver& driver);
