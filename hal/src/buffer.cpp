@@ -94,6 +94,12 @@ Result<rknpu_mem_create> describe(const Device& device, std::uint32_t handle, st
             answer->iommu_domain_id = static_cast<std::int32_t>(where);
         return answer;
     });
+    // Handle and domain are right, so it is the memory that the driver can't give an address.
+    if (!made && !device.info().iommu && made.error().code() == std::errc::invalid_argument)
+        return Error(Errc::Unsupported,
+                     detail::format("%s: the memory is scattered, and this NPU has no IOMMU to make one range of it; "
+                                    "have its owner allocate contiguous memory (a CMA heap, or a driver that uses CMA)",
+                                    device.info().node.c_str()));
     if (!made)
         return made;
     made->handle = handle;

@@ -422,6 +422,23 @@ void checks_find_jobs_under_a_writer(void**) {
     must(job.run());
 }
 
+void scattered_memory_needs_an_iommu(void**) {
+    FakeDriver driver;
+    const UniqueFd fd = foreign_memory(8192);
+    for (const bool iommu : {true, false}) {
+        driver.iommu = iommu;
+        const Device device = open_fake(driver);
+        driver.fail_call(2, EINVAL); // MEM_CREATE behind PRIME_FD_TO_HANDLE
+        const auto result = Buffer::import_dmabuf(device, fd.get());
+        if (iommu)
+            must_fail(result, std::make_error_code(std::errc::invalid_argument));
+        else
+            assert_true(must_fail(result, Errc::Unsupported).message().find("contiguous") != std::string::npos);
+        assert_int_equal(driver.handles(), 0);
+        must(Buffer::import_dmabuf(device, fd.get()));
+    }
+}
+
 void full_domains_are_passed_over_if_asked(void**) {
     FakeDriver driver;
     driver.domain_size = 3 * 4096;
@@ -547,6 +564,7 @@ const CMUnitTest kTests[] = {
     cmocka_unit_test(checks_find_two_writers),
     cmocka_unit_test(the_environment_switches_the_checks_on),
     cmocka_unit_test(checks_find_jobs_under_a_writer),
+    cmocka_unit_test(scattered_memory_needs_an_iommu),
     cmocka_unit_test(full_domains_are_passed_over_if_asked),
     cmocka_unit_test(only_a_full_domain_sends_to_the_next),
     cmocka_unit_test(sram_is_used_as_far_as_there_is_some),
