@@ -160,6 +160,12 @@ demo-sim: ## The same without a VM, on the model in the process
 	$(call build,hal tools/vnpu tools/demo)
 	tools/demo/run-sim
 
+.PHONY: docs
+docs: ## Make the library's reference, build/docs/html/index.html
+	tools/setup/install docs
+	mkdir -p build/docs
+	doxygen docs/Doxyfile
+
 .PHONY: clean
 clean: ## Remove build/; the cache of QEMU and kernels stays
 	rm -rf build

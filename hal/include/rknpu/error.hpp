@@ -55,5 +55,7 @@ class Error {
 
 } // namespace rknpu
 
+/// @cond
 template <>
 struct std::is_error_code_enum<rknpu::Errc> : std::true_type {};
+/// @endcond

@@ -1,0 +1,20 @@
+# SPDX-License-Identifier: MIT
+"""
+Rockchip NPUs from Python: librknpu by its C interface, memory as numpy arrays without a copy.
+
+    import numpy as np, rknpu
+    device = rknpu.Device("sim")
+    matmul = rknpu.Matmul(device, 3, np.full((64, 5), 3, np.int8))
+    print(matmul(np.full((3, 64), 2, np.int8)))
+
+Calls that fail raise rknpu.Error. The library must be where the loader finds it.
+"""
+
+from ._native import Error
+from .jobs import Block, Job, Queue, Submission, assemble, disassemble
+from .memory import Access, Buffer, BufferFlag, Device, Image, PixelFormat, enumerate_devices
+from .tensors import DataType, Matmul, Tensor, TensorOrder, convert, native_layout
+
+__all__ = ["Access", "Block", "Buffer", "BufferFlag", "DataType", "Device", "Error", "Image", "Job", "Matmul",
+           "PixelFormat", "Queue", "Submission", "Tensor", "TensorOrder", "assemble", "convert", "disassemble",
+           "enumerate_devices", "native_layout"]

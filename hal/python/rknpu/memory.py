@@ -1,0 +1,224 @@
+# SPDX-License-Identifier: MIT
+"""Devices, and memory that the NPU and numpy share."""
+
+import ctypes as c
+import enum
+
+import numpy as np
+
+from . import _native as native
+
+
+class BufferFlag(enum.IntFlag):
+    WRITE_COMBINED = 1
+    UNCACHED = 2
+    CONTIGUOUS = 4
+    PREFER_SRAM = 8
+    TASK_ARRAY = 16
+    ANY_DOMAIN = 32
+
+
+class Access(enum.IntEnum):
+    READ = 1
+    WRITE = 2
+    READ_WRITE = 3
+
+
+class Device(native.Handle):
+    """An open NPU. name: as Device::open of the C++ library takes it; None: $RKNPU_DEVICE, else the first one."""
+
+    _free = "device_close"
+
+    def __init__(self, name=None):
+        super().__init__(native.created("device_open", name.encode() if name is not None else None))
+        self._info = native.DeviceInfo()
+        native.call("device_get_info", self.handle, c.byref(self._info), c.sizeof(self._info))
+
+    @property
+    def node(self):
+        return native.raw("device_node", self.handle).decode()
+
+    @property
+    def soc(self):
+        return native.raw("device_soc", self.handle).decode()
+
+    @property
+    def info(self):
+        """cores, core_masks, domains, sram_size, abi_level and so on, as rknpu_device_info has them."""
+        return self._info
+
+    @property
+    def has_fences(self):
+        return bool(self._info.features & 2)
+
+    def memory(self):
+        """What memory is in use: a rknpu_memory_statistics."""
+        result = native.MemoryStatistics()
+        native.call("device_get_memory", self.handle, c.byref(result), c.sizeof(result))
+        return result
+
+    def usable_cores(self):
+        mask = c.c_uint32()
+        native.call("device_usable_cores", self.handle, c.byref(mask))
+        return mask.value
+
+
+def enumerate_devices():
+    """Pairs of each node that may be an NPU: its name, and its SoC or None; and why it can't be used."""
+    found = []
+
+    def visit(node, soc, reason, _):
+        found.append((node.decode(), soc.decode() if soc else None, (reason or b"").decode()))
+        return 0
+
+    native.call("device_enumerate", native.VISIT_NODE(visit), None)
+    return found
+
+
+class _View:
+    """The time in which the CPU uses a range of a buffer; gives the array."""
+
+    def __init__(self, buffer, access, dtype, shape, offset):
+        self._arguments = (buffer, access, np.dtype(dtype), shape, offset)
+
+    def __enter__(self):
+        buffer, access, dtype, shape, offset = self._arguments
+        if shape is None:
+            size = (buffer.size - offset) // dtype.itemsize * dtype.itemsize
+        else:
+            size = int(np.prod(shape, dtype=np.uint64)) * dtype.itemsize
+        address = c.c_void_p()
+        native.call("buffer_begin", buffer.handle, int(access), offset, size, c.byref(address))
+        memory = (c.c_uint8 * size).from_address(address.value)
+        memory.owner = buffer  # an array that is kept keeps the mapping
+        array = np.frombuffer(memory, dtype=dtype)
+        if shape is not None:
+            array = array.reshape(shape)
+        array.flags.writeable = access != Access.READ
+        return array
+
+    def __exit__(self, *_):
+        native.call("buffer_end", self._arguments[0].handle)
+
+
+class Buffer(native.Handle):
+    """
+    Memory of the NPU.
+
+        with buffer.access(Access.WRITE, np.int8, (64, 64)) as array:
+            array[:] = data
+
+    `array` is the memory itself. Don't use it behind the `with`: there it is the NPU's.
+    """
+
+    _free = "buffer_free"
+
+    def __init__(self, device, size, flags=0, domain=0):
+        super().__init__(native.created("buffer_allocate_in", device.handle, size, int(flags), domain))
+
+    @classmethod
+    def import_dmabuf(cls, device, file, needed=1, domain=0, any_domain=False):
+        """The memory of a dma-buf, without a copy; file stays the caller's."""
+        return cls._of(native.created("buffer_import_in", device.handle, native.fileno(file), needed,
+                                      int(BufferFlag.ANY_DOMAIN) if any_domain else 0, domain))
+
+    @classmethod
+    def _of(cls, handle):
+        buffer = cls.__new__(cls)
+        native.Handle.__init__(buffer, handle)
+        return buffer
+
+    def export_dmabuf(self):
+        """A new file of the memory as a dma-buf."""
+        return native.given_file("buffer_export", self.handle)
+
+    def access(self, access=Access.READ_WRITE, dtype=np.uint8, shape=None, offset=0):
+        """For a `with`: lets the CPU use the memory, as an array. shape None: one dimension, to the end."""
+        return _View(self, Access(access), dtype, shape, offset)
+
+    @property
+    def size(self):
+        return native.raw("buffer_size", self.handle)
+
+    @property
+    def dma_address(self):
+        return native.raw("buffer_dma_address", self.handle)
+
+    @property
+    def domain(self):
+        return native.raw("buffer_domain", self.handle)
+
+    @property
+    def sram_size(self):
+        return native.raw("buffer_sram_size", self.handle)
+
+
+class PixelFormat(enum.IntEnum):
+    GRAY8 = 0
+    RGB888 = 1
+    BGR888 = 2
+    RGBA8888 = 3
+    BGRA8888 = 4
+    NV12 = 5
+    NV21 = 6
+    NV16 = 7
+    NV61 = 8
+    YUYV = 9
+    UYVY = 10
+
+
+_BEHIND = 2**64 - 1
+
+
+class Image(native.Handle):
+    """A picture in memory that the NPU reads in place, checked against the memory."""
+
+    _free = "image_free"
+
+    def __init__(self, source, format, width, height, width_stride=0, height_stride=0, offsets=(0, None), flags=0):
+        """source: a Device for new memory, a Buffer, or a pair of a Device and the file of a dma-buf."""
+        descriptor = native.ImageDescriptor(format=int(format), width=width, height=height,
+                                            width_stride=width_stride, height_stride=height_stride)
+        for i, offset in enumerate(offsets):
+            descriptor.plane_offset[i] = _BEHIND if offset is None else offset
+        if isinstance(source, Buffer):
+            handle = native.created("image_view", source.handle, c.byref(descriptor))
+        elif isinstance(source, Device):
+            handle = native.created("image_allocate", source.handle, c.byref(descriptor), int(flags))
+        else:
+            device, file = source
+            handle = native.created("image_import", device.handle, native.fileno(file), c.byref(descriptor))
+        super().__init__(handle)
+        self._buffer = Buffer._of(native.created("image_buffer", self.handle))
+
+    @property
+    def buffer(self):
+        return self._buffer
+
+    @property
+    def planes(self):
+        """offset, row_bytes, row_stride and rows of each plane."""
+        result = []
+        for i in range(native.raw("image_planes", self.handle)):
+            plane = native.ImagePlane()
+            native.call("image_plane_at", self.handle, i, c.byref(plane))
+            result.append(plane)
+        return result
+
+    def access(self, access=Access.READ_WRITE, plane=0):
+        """For a `with`: the bytes of a plane's rows, as an array [rows][row_bytes] of the memory itself."""
+        return _Rows(self._buffer, access, self.planes[plane])
+
+
+class _Rows(_View):
+    def __init__(self, buffer, access, plane):
+        # From the first pixel to the last: the last row may end before its stride does.
+        self._plane = plane
+        size = plane.row_stride * (plane.rows - 1) + plane.row_bytes
+        super().__init__(buffer, Access(access), np.uint8, (size,), plane.offset)
+
+    def __enter__(self):
+        plane = self._plane
+        flat = super().__enter__()
+        return np.lib.stride_tricks.as_strided(flat, (plane.rows, plane.row_bytes), (plane.row_stride, 1),
+                                               writeable=flat.flags.writeable)

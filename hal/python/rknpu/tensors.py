@@ -1,0 +1,103 @@
+# SPDX-License-Identifier: MIT
+"""Layouts of tensors, and operators on numpy arrays."""
+
+import ctypes as c
+import enum
+
+import numpy as np
+
+from . import _native as native
+
+
+class DataType(enum.IntEnum):
+    INT4 = 0
+    INT8 = 1
+    UINT8 = 2
+    INT16 = 3
+    HALF = 4
+    INT32 = 5
+    FLOAT = 6
+
+
+class TensorOrder(enum.IntEnum):
+    NCHW = 0
+    NHWC = 1
+    NC1HWC2 = 2
+
+
+_DTYPES = {DataType.INT8: np.int8, DataType.UINT8: np.uint8, DataType.INT16: np.int16, DataType.HALF: np.float16,
+           DataType.INT32: np.int32, DataType.FLOAT: np.float32}
+
+
+def native_layout(soc, data_type):
+    """c2, kernel_group, channel_group and segment of a SoC ("rk3588")."""
+    layout = native.NativeLayout()
+    native.call("get_native_layout", soc.encode(), int(data_type), c.byref(layout))
+    return layout
+
+
+class Tensor:
+    """How a tensor lies in memory."""
+
+    def __init__(self, data_type, order, batch, channels, height, width, c2=0, scale=1.0, zero=0):
+        self.desc = native.TensorDesc(int(data_type), int(order), batch, channels, height, width, c2, scale, zero)
+
+    @property
+    def bytes(self):
+        size = c.c_uint64()
+        native.call("tensor_bytes", c.byref(self.desc), c.byref(size))
+        return size.value
+
+    @property
+    def shape(self):
+        """Of an array of its elements."""
+        d = self.desc
+        if d.order == TensorOrder.NCHW:
+            return (d.batch, d.channels, d.height, d.width)
+        if d.order == TensorOrder.NHWC:
+            return (d.batch, d.height, d.width, d.channels)
+        return (d.batch, -(-d.channels // d.c2), d.height, d.width, d.c2)
+
+
+def convert(source, array, target, out=None):
+    """
+    Converts order and type. `array` and `out` (made if None) hold the tensors `source` and `target`; they may be memory
+    of buffers, and are used in place.
+    """
+    if not array.flags.c_contiguous:
+        raise ValueError("array: its elements must follow each other in memory")
+    if out is None:
+        data_type = DataType(target.desc.type)
+        if data_type not in _DTYPES:
+            out = np.zeros(target.bytes, dtype=np.uint8)
+        else:
+            out = np.zeros(target.shape, dtype=_DTYPES[data_type])
+    if not out.flags.c_contiguous or not out.flags.writeable:
+        raise ValueError("out: its elements must follow each other in memory that can be written")
+    native.call("tensor_convert", c.byref(source.desc), array.ctypes.data, array.nbytes, c.byref(target.desc),
+                out.ctypes.data, out.nbytes)
+    return out
+
+
+class Matmul(native.Handle):
+    """C[m][n] = A[m][k] * B[k][n] of int8 (C: int32) or float16 (C: float32), with a B that stays."""
+
+    _free = "matmul_free"
+
+    def __init__(self, device, m, b):
+        if b.dtype not in (np.int8, np.float16) or b.ndim != 2:
+            raise ValueError("b: a matrix of int8 or float16")
+        self._a_dtype, self._c_dtype = b.dtype, np.int32 if b.dtype == np.int8 else np.float32
+        self._m, (self._k, self._n) = m, b.shape
+        super().__init__(native.created("matmul_create", device.handle, int(b.dtype != np.int8), m, self._k, self._n))
+        b = np.ascontiguousarray(b)
+        native.call("matmul_set_b", self.handle, b.ctypes.data, b.nbytes)
+
+    def __call__(self, a, timeout=6.0):
+        a = np.ascontiguousarray(a)
+        if a.dtype != self._a_dtype or a.shape != (self._m, self._k):
+            raise ValueError(f"a: {self._a_dtype} of {self._m} x {self._k}, not {a.dtype} of {a.shape}")
+        result = np.empty((self._m, self._n), dtype=self._c_dtype)
+        native.call("matmul_run", self.handle, a.ctypes.data, a.nbytes, result.ctypes.data, result.nbytes,
+                    max(1, int(timeout * 1000)), None)
+        return result

@@ -1,0 +1,175 @@
+# SPDX-License-Identifier: MIT
+"""The Python package on the simulator, against numpy."""
+
+import gc
+import os
+import select
+import unittest
+
+import numpy as np
+
+import rknpu
+from rknpu import Access, Buffer, DataType, Device, Image, Job, PixelFormat, Queue, Tensor, TensorOrder
+
+ROW_BYTES = 128
+
+
+def row_commands(a, b, c):
+    """c[32] = a[32] * B[32][32], int8 to int32: the text of one task."""
+    with open(os.path.join(os.path.dirname(__file__), "row.txt"), encoding="ascii") as file:
+        text = file.read()
+    return rknpu.assemble(text.format(a=a, b=b, c=c))
+
+
+BLOCKS = rknpu.Block.CNA | rknpu.Block.CORE | rknpu.Block.DPU
+
+
+class Test(unittest.TestCase):
+    def setUp(self):
+        self.device = Device("sim:rk3588")
+
+    def rows(self, value):
+        """Memory for a task, and the job."""
+        a, b, c = (Buffer(self.device, 4096) for _ in range(3))
+        with a.access(Access.WRITE, np.int8) as array:
+            array[:] = value
+        with b.access(Access.WRITE, np.int8) as array:
+            array[:] = 2
+        job = Job(self.device, [[(row_commands(a.dma_address, b.dma_address, c.dma_address), BLOCKS)]])
+        for buffer in (a, b, c):
+            job.keep(buffer)
+        return job, c
+
+    def check(self, c, value):
+        with c.access(Access.READ, np.int32, (32,)) as array:
+            np.testing.assert_array_equal(array, 32 * 2 * value)
+
+    def test_device(self):
+        self.assertEqual(self.device.node, "sim:rk3588")
+        self.assertEqual(self.device.soc, "rk3588")
+        self.assertEqual(self.device.info.cores, 3)
+        self.assertTrue(self.device.has_fences)
+        self.assertEqual(self.device.usable_cores(), 7)
+        buffer = Buffer(self.device, 5000)
+        self.assertEqual(self.device.memory().buffers, 1)
+        self.assertEqual(self.device.memory().allocated, 8192)
+        buffer.close()
+        self.assertEqual(self.device.memory().buffers, 0)
+        self.assertIsInstance(rknpu.enumerate_devices(), list)
+        with self.assertRaises(rknpu.Error) as raised:
+            Device("/dev/null")
+        self.assertEqual(raised.exception.code, "wrong device")
+        self.assertIn("/dev/null", str(raised.exception))
+
+    def test_arrays_are_the_memory(self):
+        buffer = Buffer(self.device, 1 << 20)
+        with buffer.access(Access.WRITE, np.float32, (256, 1024)) as array:
+            address = array.ctypes.data
+            array[:] = np.arange(256 * 1024, dtype=np.float32).reshape(256, 1024)
+            self.assertFalse(array.flags.owndata)
+        # The same bytes at the same place, for another view, type and range.
+        with buffer.access(Access.READ, np.float32, (1024,), offset=4096) as array:
+            self.assertEqual(array.ctypes.data, address + 4096)
+            np.testing.assert_array_equal(array, np.arange(1024, 2048, dtype=np.float32))
+            with self.assertRaises(ValueError):
+                array[0] = 1
+        # And another device sees them through a dma-buf.
+        with buffer.export_dmabuf() as file:
+            there = Buffer.import_dmabuf(Device("sim:rk3588"), file)
+        with buffer.access(Access.READ_WRITE) as array:
+            array[99] = 123
+        with there.access(Access.READ) as array:
+            self.assertEqual(array[99], 123)
+        with self.assertRaises(rknpu.Error) as raised:
+            with buffer.access(Access.READ, shape=(1 << 20,), offset=1):
+                pass
+        self.assertEqual(raised.exception.code, "too small")
+        self.assertIn("1 bytes are missing", str(raised.exception))
+
+    def test_arrays_keep_their_memory(self):
+        buffer = Buffer(self.device, 4096)
+        with buffer.access(Access.WRITE) as array:
+            array[:] = 7
+        kept = array
+        del buffer, array
+        gc.collect()
+        self.assertEqual(int(kept.sum()), 7 * 4096)
+
+    def test_images(self):
+        image = Image(self.device, PixelFormat.RGB888, 50, 40)
+        plane = image.planes[0]
+        self.assertEqual((plane.rows, plane.row_bytes, plane.row_stride), (40, 150, 192))
+        with image.access(Access.WRITE) as rows:
+            rows[:] = np.arange(40 * 150).reshape(40, 150) % 251
+        with image.buffer.access(Access.READ) as flat:
+            self.assertEqual(flat[39 * 192 + 149], (40 * 150 - 1) % 251)
+        buffer = Buffer(self.device, 1000)
+        with self.assertRaises(rknpu.Error) as raised:
+            Image(buffer, PixelFormat.GRAY8, 32, 32)
+        self.assertIn("24 bytes are missing", str(raised.exception))
+
+    def test_jobs(self):
+        job, c = self.rows(3)
+        self.assertGreater(job.run(), 0)
+        self.check(c, 3)
+        self.assertGreater(job.run(cores=4, timeout=1), 0)
+
+    def test_queues(self):
+        queue = Queue(self.device)
+        first, c_first = self.rows(5)
+        second, c_second = self.rows(6)
+        a = queue.submit(first, cores=1)
+        with a.fence() as fence:
+            b = queue.submit(second, wait_for=[fence], after=[a], priority=1)
+            self.assertGreater(b.wait().hardware_ns, 0)
+            self.assertTrue(a.done())
+            self.assertEqual(select.select([fence], [], [], 0)[0], [fence])
+        self.check(c_first, 5)
+        self.check(c_second, 6)
+        batch = queue.submit_batch([first, second, first])
+        first.close()
+        second.close()
+        self.assertEqual(batch[2].wait().tasks, 1)
+        queue.wait_idle()
+        batch[0].cancel()  # has ended
+        batch[0].wait()
+        with self.assertRaises(rknpu.Error) as raised:
+            queue.submit(self.rows(1)[0], cores=8)
+        self.assertEqual(raised.exception.code, "invalid argument")
+
+    def test_tensors(self):
+        layout = rknpu.native_layout("rk3588", DataType.INT8)
+        self.assertEqual(layout.c2, 16)
+        values = np.linspace(-3, 3, 2 * 20 * 3 * 5, dtype=np.float32).reshape(2, 20, 3, 5)
+        camera = Tensor(DataType.FLOAT, TensorOrder.NCHW, 2, 20, 3, 5)
+        npu = Tensor(DataType.INT8, TensorOrder.NC1HWC2, 2, 20, 3, 5, c2=16, scale=0.03125, zero=-3)
+        buffer = Buffer(self.device, npu.bytes)
+        with buffer.access(Access.WRITE, np.int8, npu.shape) as memory:
+            self.assertIs(rknpu.convert(camera, values, npu, memory), memory)
+            expected = np.clip(np.rint(values / np.float32(0.03125)) - 3, -128, 127).astype(np.int8)
+            for channel in range(20):
+                np.testing.assert_array_equal(memory[:, channel // 16, :, :, channel % 16], expected[:, channel])
+            np.testing.assert_array_equal(memory[:, 1, :, :, 4:], 0)
+        with self.assertRaises(ValueError):
+            rknpu.convert(camera, values.transpose(1, 0, 2, 3), npu)
+
+    def test_matmul(self):
+        random = np.random.default_rng(1)
+        b = random.integers(-128, 128, (70, 33), dtype=np.int8)
+        a = random.integers(-128, 128, (9, 70), dtype=np.int8)
+        product = rknpu.Matmul(self.device, 9, b)(a)
+        np.testing.assert_array_equal(product, a.astype(np.int32) @ b.astype(np.int32))
+        with self.assertRaises(ValueError):
+            rknpu.Matmul(self.device, 9, b)(a.T)
+
+    def test_text_of_commands(self):
+        text = "cna.DATA_SIZE0 datain_width=64 datain_height=32\n"
+        self.assertEqual(rknpu.disassemble(rknpu.assemble(text)), text)
+        with self.assertRaises(rknpu.Error) as raised:
+            rknpu.assemble("nop\nnonsense\n")
+        self.assertEqual(raised.exception.code, "bad command")
+        self.assertIn("line 2", str(raised.exception))
+
+
+if __name__ == "__main__":
+    unittest.main()
