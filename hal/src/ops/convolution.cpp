@@ -147,7 +147,8 @@ Result<std::unique_ptr<detail::ConvolutionState>> make_half(const Device& device
         return {};
     });
     auto operands = filled(device, detail::bias_bytes(*plan), [&](std::span<std::byte> to) -> Result<void> {
-        std::memcpy(to.data(), bias.data(), bias.empty() ? 0 : shape.out_channels * sizeof(float));
+        if (!bias.empty())
+            std::memcpy(to.data(), bias.data(), shape.out_channels * sizeof(float));
         return {};
     });
     return finish(device, *std::move(plan), std::move(native), std::move(operands));
