@@ -21,9 +21,10 @@ enum class BufferFlag : std::uint32_t {
     WriteCombined = 1u << 0, ///< the CPU writes past its cache and reads slowly; no cache maintenance
     Uncached = 1u << 1,      ///< the CPU reads and writes past its cache; no cache maintenance
     Contiguous = 1u << 2,    ///< one physical block, for devices without an IOMMU
-    PreferSram = 1u << 3,    ///< start of the buffer in on-chip memory, as far as some is free; without an IOMMU all or nothing
-    TaskArray = 1u << 4,     ///< will hold a task array that SUBMIT reads
-    AnyDomain = 1u << 5,     ///< where the domain that was asked for is full, the next one that has room
+    PreferSram =
+        1u << 3, ///< start of the buffer in on-chip memory, as far as some is free; without an IOMMU all or nothing
+    TaskArray = 1u << 4, ///< will hold a task array that SUBMIT reads
+    AnyDomain = 1u << 5, ///< where the domain that was asked for is full, the next one that has room
 };
 template <>
 inline constexpr bool kIsFlag<BufferFlag> = true;
@@ -61,8 +62,9 @@ class [[gnu::visibility("default")]] Buffer {
      * Importing the same dma-buf again, by this or another descriptor of it, gives another Buffer of the same memory:
      * the same NPU address, the same guards.
      * @param needed bytes that must be there.
-     * Errors: TooSmall (with the bytes that are missing), InvalidArgument (`fd` is no dma-buf, domain), Unsupported (the
-     * memory is scattered and the NPU has no IOMMU), not_enough_memory (the NPU's address space is full), errno of the driver.
+     * Errors: TooSmall (with the bytes that are missing), InvalidArgument (`fd` is no dma-buf, domain), Unsupported
+     * (the memory is scattered and the NPU has no IOMMU), not_enough_memory (the NPU's address space is full), errno of
+     * the driver.
      */
     static Result<Buffer> import_dmabuf(const Device& device, int fd, std::uint64_t needed = 1,
                                         const ImportPlace& at = {}) noexcept;
