@@ -29,6 +29,7 @@
 #include "rknpu_device.h"
 #include "rknpu_drv.h"
 #include "rknpu_fault.h"
+#include "rknpu_genpd.h"
 #include "rknpu_power.h"
 #include "rknpu_regs.h"
 #include "rknpu_reset.h"
@@ -209,6 +210,9 @@ static struct rknpu_node *node_create(struct platform_device *pdev,
 	if (ret)
 		return ERR_PTR(ret);
 	ret = get_common_resets(node);
+	if (ret)
+		return ERR_PTR(ret);
+	ret = rknpu_genpd_attach(&pdev->dev);
 	if (ret)
 		return ERR_PTR(ret);
 	node->num_clks = devm_clk_bulk_get_all(&pdev->dev, &node->clks);
@@ -612,10 +616,15 @@ static struct platform_driver rknpu_driver = {
  */
 int rknpu_dt_register_driver(void)
 {
-	int ret = platform_driver_register(&rknpu_driver);
+	int ret = rknpu_genpd_init(rknpu_dt_ids);
 
 	if (ret)
 		return ret;
+	ret = platform_driver_register(&rknpu_driver);
+	if (ret) {
+		rknpu_genpd_exit();
+		return ret;
+	}
 	report_foreign_cores(&rknpu_driver.driver);
 	rknpu_dt_settled = true;
 	return 0;
@@ -628,4 +637,5 @@ void rknpu_dt_unregister_driver(void)
 {
 	rknpu_dt_settled = false;
 	platform_driver_unregister(&rknpu_driver);
+	rknpu_genpd_exit();
 }

@@ -8,7 +8,7 @@
 #include "npu_soc.h"
 
 static const struct npu_soc socs[] = {
-	{ "rk3588", 3588, 3, 4095, 0x46495245, 2, 32, .iommu = true },
+	{ "rk3588", 3588, 3, 4095, 0x46495245, 2, 32, .iommu = true, .domains = true },
 	{ "rk3583", 3583, 2, 4095, 0x46495245, 2, 32, .iommu = true },
 	{ "rk3576", 3576, 2, 65535, 0, 2, 32, .iommu = true, .counters = true },
 	{ "rk3568", 3568, 1, 4095, 0, 1, 16, .iommu = true, .counters = true, .bandwidth = true },

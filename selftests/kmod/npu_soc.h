@@ -21,6 +21,8 @@ struct npu_soc {
 	bool iommu;
 	/* Counters of what is read and written; registers for the urgency of that. */
 	bool counters, bandwidth;
+	/* The board has the SoC's power controller: the cores are really off. */
+	bool domains;
 };
 
 /* The SoC that the device tree names; ends the program with a message if nobody knows it. */

@@ -183,7 +183,29 @@ static int supplies(void)
 	return num;
 }
 
-/* Cores, IOMMUs, clocks and supplies */
+/* Are the power domains of the NPU and of its cores all in a state, now or soon? */
+static bool domains_are(const char *state)
+{
+	static const char *const domains[] = { "npu", "nputop", "npu1", "npu2" };
+	long end = npu_now_ms() + SLACK_MS;
+	char path[128], text[32];
+	unsigned int i = 0;
+
+	while (i < ARRAY_SIZE(domains)) {
+		snprintf(path, sizeof(path), DEBUGFS "pm_genpd/%s/current_state", domains[i]);
+		if (!read_file(path, text, sizeof(text)) && !strncmp(text, state, strlen(state))) {
+			i++;
+			continue;
+		}
+		/* That of the whole goes off behind the others, by a worker. */
+		if (npu_now_ms() > end)
+			return false;
+		npu_sleep_ms(10);
+	}
+	return true;
+}
+
+/* Cores, IOMMUs, power domains, clocks and supplies */
 TEST_F(power, off_between_jobs)
 {
 	static const char *const clocks[] = { "clk_npu", "aclk_npu", "hclk_npu", "pclk_npu_root" };
@@ -193,6 +215,7 @@ TEST_F(power, off_between_jobs)
 
 	EXPECT_EQ(0, npu_matmul_run(&self->mm, RKNPU_CORE_AUTO_MASK, 6000));
 	EXPECT_EQ(0, all_off());
+	EXPECT_TRUE(domains_are("on"));
 	users = users_of_supplies();
 	for (i = 0; i < ARRAY_SIZE(clocks); i++) {
 		snprintf(path, sizeof(path), DEBUGFS "clk/%s/clk_enable_count", clocks[i]);
@@ -209,6 +232,7 @@ TEST_F(power, off_between_jobs)
 		}
 	}
 	EXPECT_EQ(users - supplies(), users_of_supplies());
+	EXPECT_TRUE(domains_are("off"));
 }
 
 /* The time without a job counts, not the time since it was switched on. */

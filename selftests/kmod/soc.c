@@ -325,7 +325,7 @@ static int set_delay(const char *ms)
 	return put > 0 ? 0 : -1;
 }
 
-static bool is_off(const char *path)
+static bool says(const char *path, const char *what)
 {
 	char text[32] = "";
 	int fd = open(path, O_RDONLY);
@@ -333,7 +333,23 @@ static bool is_off(const char *path)
 	if (read(fd, text, sizeof(text) - 1) < 0)
 		text[0] = '\0';
 	close(fd);
-	return !strncmp(text, "suspended", 9);
+	return !strncmp(text, what, strlen(what));
+}
+
+/* The device, and the power domains of the cores. */
+static bool is_off(const struct npu_soc *soc, const char *path)
+{
+	static const char *const domains[] = { "npu", "nputop", "npu1", "npu2" };
+	char state[64];
+	unsigned int i;
+
+	for (i = 0; soc->domains && i < ARRAY_SIZE(domains); i++) {
+		snprintf(state, sizeof(state), "/sys/kernel/debug/pm_genpd/%s/current_state",
+			 domains[i]);
+		if (!says(state, "off"))
+			return false;
+	}
+	return says(path, "suspended");
 }
 
 /* What the hardware needs after power-on is there for the first job and for counters. */
@@ -348,9 +364,9 @@ TEST_F(soc, power_off_and_on)
 	find_power(path, sizeof(path), "runtime_status");
 	for (i = 0; i < 3; i++) {
 		end = npu_now_ms() + 5000;
-		while (!is_off(path) && npu_now_ms() < end)
+		while (!is_off(self->is, path) && npu_now_ms() < end)
 			npu_sleep_ms(20);
-		ASSERT_TRUE(is_off(path));
+		ASSERT_TRUE(is_off(self->is, path));
 		/* Either may be the first that needs power. */
 		EXPECT_EQ(0, i == 1 ? npu_action(self->fd, RKNPU_ACT_CLR_TOTAL_RW_AMOUNT, &value) :
 				      npu_good_job(self->fd, RKNPU_CORE_AUTO_MASK));
