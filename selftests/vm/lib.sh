@@ -12,6 +12,9 @@ config=${RKNPU_VM_CONFIG:-guest}
 # once more at the end.
 complaints='WARNING:|BUG:|Oops|Call trace:|cut here|INFO: task|nobody cared|Disabling IRQ|possible .* detected'
 
+# What no test makes the driver do to the NPU, so that each report of it is a failure, whatever ran; see docs/vnpu.md.
+without_power='while its power is off|power goes off while|goes off without a request'
+
 # Why a test may be skipped, see merge-tap.awk: what a kernel is not made for. A script whose machine lacks something
 # adds that before its tests.
 reasons='the kernel injects no failures'
@@ -50,13 +53,15 @@ guest_script() {
 }
 
 # tap "EXPECTED PROGRAMS" RUN-ARGUMENT...: runs tools/vm/run, whose command frames its programs as guest-run does. The
-# guest's kernel log stays beside the results.
+# guest's kernel log and the reports of the virtual NPU stay beside the results.
 tap() {
-	local expected=$1 status folder=$repo/build/check/$config options=(--config "$config")
+	local expected=$1 status name folder=$repo/build/check/$config options=(--config "$config")
 	shift
 	status=$(mktemp)
 	mkdir -p "$folder"
-	options+=(--log "$folder/$(basename "$0" .t).kernel")
+	name=$folder/$(basename "$0" .t)
+	options+=(--log "$name.kernel" --vnpu-log "$name.vnpu")
+	: >"$name.vnpu"
 	# The scripts' limits are those of the ordinary kernel.
 	while [ "$1" != -- ]; do
 		if [ "$1" = --timeout ] && [ "$config" = debug ]; then
@@ -69,6 +74,7 @@ tap() {
 	{
 		"$repo/tools/vm/run" "${options[@]}" "$@"
 		echo $? >"$status"
+		grep -E "$without_power" "$name.vnpu" | sed 's/^/@model /'
 	} | awk -v expected="$expected" -v reasons="$reasons" -v status_file="$status" -f "$here/merge-tap.awk"
 	rm -f "$status"
 }
