@@ -53,10 +53,36 @@ TEST(Power, registers_tell_what_was_asked_for) {
         EXPECT_EQ(get(board, kMemory) >> d.memory & 1, 1u);
         set(board, kMemoryPower, d.power, false);
         EXPECT_EQ(get(board, kMemory) >> d.memory & 1, 0u);
+        set(board, kPower, d.power, false);
+        set(board, kIdleRequest, d.idle, false);
     }
     EXPECT_EQ(get(board, kStatus), 0u);
     set(board, kPower, 1, true); // the domain of all
     EXPECT_EQ(get(board, kStatus), 1u << 1);
+}
+
+// As a driver finds it that switches the whole off before it looks at the rest.
+TEST(Power, what_lies_in_a_domain_that_is_off_is_off) {
+    Board board;
+    const auto is_on = [&](const Domain& d) {
+        const unsigned repaired = get(board, kRepair) >> d.repair & 1;
+        EXPECT_EQ(get(board, kChain) >> d.memory & 1, repaired);
+        return repaired == 1;
+    };
+    set(board, kPower, 1, true); // the domain of all
+    for (const Domain& d : kCore)
+        EXPECT_FALSE(is_on(d));
+    set(board, kPower, 1, false);
+    for (const Domain& d : kCore)
+        EXPECT_TRUE(is_on(d));
+    off(board, 0);
+    for (const Domain& d : kCore)
+        EXPECT_FALSE(is_on(d));
+    on(board, 0);
+    off(board, 1);
+    EXPECT_TRUE(is_on(kCore[0]));
+    EXPECT_FALSE(is_on(kCore[1]));
+    EXPECT_TRUE(is_on(kCore[2]));
 }
 
 TEST(Power, bits_that_the_upper_half_does_not_name_stay) {

@@ -29,8 +29,9 @@ std::uint32_t PowerController::read(std::uint32_t offset) const {
     default:
         break;
     }
-    for (const PowerDomain& d : desc_.domains) {
-        const bool off = power_ & d.power;
+    for (std::size_t i = 0; i < desc_.domains.size(); ++i) {
+        const PowerDomain& d = desc_.domains[i];
+        const bool off = power_ & needed(i);
         if (offset == kStatus && off)
             value |= d.status;
         if (offset == kRepairStatus && !off)
@@ -63,11 +64,15 @@ void PowerController::write(std::uint32_t offset, std::uint32_t value) {
             host_.report(VNPU_MISUSE, "power domain of switch 0x%x goes off without a request to be idle", d.power);
 }
 
+std::uint32_t PowerController::needed(std::size_t domain) const {
+    std::uint32_t switches = desc_.domains[domain].power;
+    for (std::size_t i = 0; i < 2 && i < domain; ++i)
+        switches |= desc_.domains[i].power;
+    return switches;
+}
+
 bool PowerController::on(unsigned core) const {
-    if (desc_.domains.empty())
-        return true;
-    const std::uint32_t off = power_ | memory_;
-    return !(off & desc_.domains[0].power) && !(off & desc_.domains[1].power) && !(off & desc_.domains[core + 1].power);
+    return desc_.domains.empty() || !((power_ | memory_) & needed(core + 1));
 }
 
 } // namespace npu

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <span>
 
@@ -38,6 +39,9 @@ class PowerController {
     bool on(unsigned core) const;
 
   private:
+    // Switches that must not be off for a domain to have power: its own and those of the domains around it.
+    std::uint32_t needed(std::size_t domain) const;
+
     Host& host_;
     const PowerDesc& desc_;
     std::uint32_t power_ = 0, memory_ = 0, idle_ = 0; // switches as written
