@@ -1,8 +1,9 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-only
 #
-# Prints -DRKNPU_HAVE_x for each interface that the kernel headers below $1/include have. Stable kernels backport
-# interface changes, so version numbers tell nothing. Each feature has a user in rknpu_compat.h.
+# Prints -DRKNPU_HAVE_x for each interface that the kernel headers below $1/include have. Stable
+# kernels backport interface changes, so version numbers tell nothing. Each feature has a user in
+# rknpu_compat.h.
 set -eu
 
 include=$1/include
@@ -21,6 +22,7 @@ has DRM_WEDGED_INFO drm/drm_drv.h '^[[:space:]]*struct drm_wedge_task_info \*inf
 has FENCE_INLINE_LOCK linux/dma-fence.h 'spinlock_t inline_lock;'
 has IMPORT_NS_STRING linux/module.h 'MODULE_INFO(import_ns, ns)'
 has IOMMU_MAP_ATOMIC linux/iommu.h '^extern int iommu_map_atomic('
-has IOMMU_PAGING_DOMAIN_ALLOC linux/iommu.h 'struct iommu_domain \*iommu_paging_domain_alloc(struct device \*dev)'
+has IOMMU_PAGING_DOMAIN_ALLOC linux/iommu.h \
+	'struct iommu_domain \*iommu_paging_domain_alloc(struct device \*dev)'
 has PLATFORM_REMOVE_NEW linux/platform_device.h 'void (\*remove_new)('
 has VM_FLAGS_SET linux/mm.h '^static inline void vm_flags_set('

@@ -15,6 +15,7 @@
 #include <linux/kobject.h>
 #include <linux/mm.h>
 #include <linux/module.h>
+#include <linux/slab.h>
 #include <linux/timer.h>
 
 #include <drm/drm_drv.h>
@@ -115,6 +116,11 @@ static inline void vm_flags_set(struct vm_area_struct *vma, vm_flags_t flags)
 {
 	vma->vm_flags |= flags;
 }
+#endif
+
+/* 7.0 */
+#ifndef kzalloc_obj
+#define kzalloc_obj(object, gfp) kzalloc(sizeof(object), gfp)
 #endif
 
 /* 6.16 */

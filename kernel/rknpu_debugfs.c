@@ -2,13 +2,17 @@
 /*
  * DOC: debugfs
  *
- * The folder "rknpu" at the top of debugfs, where monitors expect it. The text is part of the ABI,
- * byte for byte. Reading a node never powers the NPU on.
+ * The folder "rknpu" at the top of debugfs, where monitors expect it, and in /proc, where those of
+ * some vendor kernels do. The text is part of the ABI, byte for byte. Reading a node never powers
+ * the NPU on.
  */
 #include <linux/debugfs.h>
 #include <linux/fs.h>
 #include <linux/ktime.h>
+#include <linux/proc_fs.h>
 #include <linux/seq_file.h>
+
+#include <drm/drm_managed.h>
 
 #include "rknpu_debugfs.h"
 #include "rknpu_device.h"
@@ -59,66 +63,108 @@ static int clients_show(struct seq_file *m, void *unused)
 }
 DEFINE_SHOW_ATTRIBUTE(clients);
 
-static int version_open(struct inode *inode, struct file *file)
+static const struct rknpu_node_type {
+	const char *name;
+	int (*show)(struct seq_file *m, void *unused);
+} node_types[] = {
+	{ "version", version_show },
+	{ "load", load_show },
+	{ "mm", mm_show },
+};
+
+/* One node of both folders: what a file is opened with */
+struct rknpu_monitor {
+	struct rknpu_device *rknpu;
+	const struct rknpu_node_type *type;
+};
+
+static int monitor_open(struct file *file, struct rknpu_monitor *monitor)
 {
-	return single_open(file, version_show, inode->i_private);
+	return single_open(file, monitor->type->show, monitor->rknpu);
 }
 
-static int load_open(struct inode *inode, struct file *file)
+static int node_open(struct inode *inode, struct file *file)
 {
-	return single_open(file, load_show, inode->i_private);
-}
-
-static int mm_open(struct inode *inode, struct file *file)
-{
-	return single_open(file, mm_show, inode->i_private);
+	return monitor_open(file, inode->i_private);
 }
 
 /* Scripts write to nodes that take nothing, and expect success. */
-static ssize_t ignore_write(struct file *file, const char __user *buf, size_t len, loff_t *pos)
+static ssize_t node_write(struct file *file, const char __user *buf, size_t len, loff_t *pos)
 {
 	return len;
 }
 
-static const struct file_operations version_fops = {
+static const struct file_operations node_fops = {
 	.owner = THIS_MODULE,
-	.open = version_open,
+	.open = node_open,
 	.read = seq_read,
-	.write = ignore_write,
+	.write = node_write,
 	.llseek = seq_lseek,
 	.release = single_release,
 };
 
-static const struct file_operations load_fops = {
-	.owner = THIS_MODULE,
-	.open = load_open,
-	.read = seq_read,
-	.write = ignore_write,
-	.llseek = seq_lseek,
-	.release = single_release,
+#ifdef CONFIG_ROCKCHIP_RKNPU_PROC_FS
+static int proc_node_open(struct inode *inode, struct file *file)
+{
+	return monitor_open(file, pde_data(inode));
+}
+
+static const struct proc_ops proc_node_ops = {
+	.proc_open = proc_node_open,
+	.proc_read = seq_read,
+	.proc_write = node_write,
+	.proc_lseek = seq_lseek,
+	.proc_release = single_release,
 };
 
-static const struct file_operations mm_fops = {
-	.owner = THIS_MODULE,
-	.open = mm_open,
-	.read = seq_read,
-	.write = ignore_write,
-	.llseek = seq_lseek,
-	.release = single_release,
-};
+static void proc_init(struct rknpu_device *rknpu, struct rknpu_monitor *monitors)
+{
+	unsigned int i;
+
+	rknpu->proc = proc_mkdir("rknpu", NULL);
+	for (i = 0; rknpu->proc && i < ARRAY_SIZE(node_types); i++)
+		proc_create_data(monitors[i].type->name, 0444, rknpu->proc, &proc_node_ops,
+				 &monitors[i]);
+}
+
+static void proc_fini(struct rknpu_device *rknpu)
+{
+	proc_remove(rknpu->proc);
+}
+#else
+static void proc_init(struct rknpu_device *rknpu, struct rknpu_monitor *monitors)
+{
+}
+
+static void proc_fini(struct rknpu_device *rknpu)
+{
+}
+#endif
 
 /**
  * rknpu_debugfs_init() - make the nodes
  * @rknpu: the device, registered
+ *
+ * Without memory for them there are none.
  */
 void rknpu_debugfs_init(struct rknpu_device *rknpu)
 {
+	struct rknpu_monitor *monitors;
+	unsigned int i;
+
+	monitors = drmm_kcalloc(&rknpu->drm, ARRAY_SIZE(node_types), sizeof(*monitors), GFP_KERNEL);
+	if (!monitors)
+		return;
 	rknpu->debugfs = debugfs_create_dir("rknpu", NULL);
-	debugfs_create_file("version", 0444, rknpu->debugfs, rknpu, &version_fops);
-	debugfs_create_file("load", 0444, rknpu->debugfs, rknpu, &load_fops);
+	for (i = 0; i < ARRAY_SIZE(node_types); i++) {
+		monitors[i].rknpu = rknpu;
+		monitors[i].type = &node_types[i];
+		debugfs_create_file(node_types[i].name, 0444, rknpu->debugfs, &monitors[i],
+				    &node_fops);
+	}
 	debugfs_create_file("clients", 0444, rknpu->debugfs, rknpu, &clients_fops);
-	debugfs_create_file("mm", 0444, rknpu->debugfs, rknpu, &mm_fops);
 	rknpu_fault_debugfs_init(rknpu->debugfs);
+	proc_init(rknpu, monitors);
 }
 
 /**
@@ -127,5 +173,6 @@ void rknpu_debugfs_init(struct rknpu_device *rknpu)
  */
 void rknpu_debugfs_fini(struct rknpu_device *rknpu)
 {
+	proc_fini(rknpu);
 	debugfs_remove_recursive(rknpu->debugfs);
 }

@@ -176,6 +176,8 @@ struct rknpu_device {
 
 	/** @debugfs: the vendor-compatible folder */
 	struct dentry *debugfs;
+	/** @proc: the same in /proc, where the kernel's configuration wants it */
+	struct proc_dir_entry *proc;
 };
 
 static inline struct rknpu_device *to_rknpu(struct drm_device *drm)

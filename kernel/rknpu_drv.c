@@ -9,6 +9,7 @@
 #include <linux/module.h>
 #include <linux/random.h>
 #include <linux/slab.h>
+#include <linux/stringify.h>
 
 #include <drm/drm_drv.h>
 #include <drm/drm_gem.h>
@@ -24,7 +25,7 @@
 
 static int rknpu_open(struct drm_device *drm, struct drm_file *drm_file)
 {
-	struct rknpu_file *file = kzalloc(sizeof(*file), GFP_KERNEL);
+	struct rknpu_file *file = kzalloc_obj(*file, GFP_KERNEL);
 
 	if (!file)
 		return -ENOMEM;
@@ -110,5 +111,6 @@ module_exit(rknpu_exit);
 
 MODULE_DESCRIPTION("Rockchip NPU");
 MODULE_LICENSE("GPL");
-MODULE_VERSION("0.9.8");
+MODULE_VERSION(__stringify(RKNPU_DRIVER_MAJOR) "." __stringify(RKNPU_DRIVER_MINOR) "."
+	       __stringify(RKNPU_DRIVER_PATCHLEVEL));
 MODULE_ALIAS("rockchip-rknpu");

@@ -65,7 +65,7 @@ static const struct dma_fence_ops rknpu_fence_ops = {
  */
 int rknpu_fence_create(struct rknpu_job *job)
 {
-	struct rknpu_fence *fence = kzalloc(sizeof(*fence), GFP_KERNEL);
+	struct rknpu_fence *fence = kzalloc_obj(*fence, GFP_KERNEL);
 
 	if (!fence)
 		return -ENOMEM;

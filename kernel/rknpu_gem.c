@@ -108,7 +108,7 @@ static int rknpu_gem_open(struct drm_gem_object *obj, struct drm_file *drm_file)
 
 	mapping = find_mapping(bo, space);
 	if (!mapping) {
-		mapping = kzalloc(sizeof(*mapping), GFP_KERNEL);
+		mapping = kzalloc_obj(*mapping, GFP_KERNEL);
 		if (!mapping)
 			return -ENOMEM;
 		mapping->bo = bo;
@@ -333,7 +333,7 @@ static const struct drm_gem_object_funcs rknpu_gem_funcs = {
  */
 struct rknpu_bo *rknpu_bo_alloc(struct rknpu_device *rknpu)
 {
-	struct rknpu_bo *bo = kzalloc(sizeof(*bo), GFP_KERNEL);
+	struct rknpu_bo *bo = kzalloc_obj(*bo, GFP_KERNEL);
 
 	if (!bo)
 		return NULL;

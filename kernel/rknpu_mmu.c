@@ -68,7 +68,7 @@ static int domain_fault(struct iommu_domain *iommu, struct device *dev, unsigned
 
 static struct rknpu_domain *domain_create(struct rknpu_device *rknpu, unsigned int id)
 {
-	struct rknpu_domain *domain = kzalloc(sizeof(*domain), GFP_KERNEL);
+	struct rknpu_domain *domain = kzalloc_obj(*domain, GFP_KERNEL);
 
 	if (!domain)
 		return ERR_PTR(-ENOMEM);
@@ -148,7 +148,7 @@ struct rknpu_space *rknpu_space_get_current(struct rknpu_device *rknpu)
 			return rknpu_space_get(space);
 	}
 
-	space = kzalloc(sizeof(*space), GFP_KERNEL);
+	space = kzalloc_obj(*space, GFP_KERNEL);
 	if (!space)
 		return ERR_PTR(-ENOMEM);
 	kref_init(&space->ref);

@@ -102,7 +102,7 @@ static int map_all(struct rknpu_sram_map *map, struct dma_buf_attachment *attach
 static struct sg_table *map_with_sram(struct dma_buf_attachment *attach, struct rknpu_bo *bo,
 				      enum dma_data_direction dir)
 {
-	struct rknpu_sram_map *map = kzalloc(sizeof(*map), GFP_KERNEL);
+	struct rknpu_sram_map *map = kzalloc_obj(*map, GFP_KERNEL);
 	int ret;
 
 	if (!map)
