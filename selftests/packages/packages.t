@@ -1,0 +1,95 @@
+#!/bin/bash
+# SPDX-License-Identifier: MIT
+# The packages of `make deb`: what lintian says, the module's build by DKMS, and how they install in a clean system and go
+# again. Needs root, for the clean system.
+. "$(dirname "$0")/../kernels/lib.sh"
+
+version=$("$repo/tools/packaging/version")
+release=$(. /etc/os-release && echo "$VERSION_CODENAME")
+triplet=$(dpkg-architecture -qDEB_HOST_MULTIARCH)
+mapfile -t packages < <(ls "$repo"/build/deb/*.deb)
+[ ${#packages[@]} -gt 0 ] || { echo "Bail out! no packages: make deb"; exit 1; }
+
+check "the version is written in one place" \
+	[ "$(cd "$repo" && git grep -lF "$version" -- ':!docs' ':!hal/src' | grep -cE '(CMakeLists.txt|conf|control|Makefile|version)$')" -eq 1 ]
+for package in "${packages[@]}"; do
+	check "$(basename "$package"): its version" [ "$(dpkg-deb --field "$package" Version)" = "$version" ]
+done
+
+run lintian --fail-on error,warning --allow-root --tag-display-limit 0 "$repo"/build/deb/*.changes
+check "lintian has nothing to say" works
+check "not a word" [ ! -s output ]
+
+# The source for DKMS, without a package, on the guest's kernel
+"$repo/tools/packaging/dkms" "rknpu-$version"
+dkms_() { dkms "$@" --dkmstree "$work/dkms" --sourcetree "$work/src" --installtree "$work/installed"; }
+mkdir -p src dkms installed
+run dkms_ add "$work/rknpu-$version"
+check "dkms add" works
+kdir=$("$repo/tools/vm/kernel/build" | tail -n 1)
+kernel=$(cat "$kdir/include/config/kernel.release")
+export ARCH=arm64 CROSS_COMPILE=aarch64-linux-gnu-
+dkms_build() { run dkms_ build -m rknpu -v "$version" -k "$1" -a "$2" --kernelsourcedir "$3"; }
+dkms_build "$kernel" aarch64 "$kdir"
+check "$kernel: dkms build" works
+module=$(find "dkms/rknpu/$version/$kernel" -name 'rknpu.ko*')
+check "$kernel: a module for this kernel" [ "$(modinfo -F vermagic "$module" | cut -d' ' -f1)" = "$kernel" ]
+check "$kernel: with the version of the interface" [ "$(modinfo -F version "$module")" = 0.9.8 ]
+dkms_build 5.10.0-1-arm64 aarch64 "$kdir"
+check "not for kernels that are too old" [ "$status" -eq 77 ]
+dkms_build "$kernel" x86_64 "$kdir"
+check "not for other architectures" [ "$status" -eq 77 ]
+mkdir vendor
+echo CONFIG_ROCKCHIP_RKNPU=y | cat "$kdir/.config" - >vendor/.config
+dkms_build 6.1.0-vendor aarch64 "$work/vendor"
+unset ARCH CROSS_COMPILE
+check "not where the driver is a part of the kernel" [ "$status" -eq 77 ]
+
+# A clean system of this machine's release, from where this machine has its packages
+# shellcheck disable=SC2016 # apt expands it
+archive=$("$repo/tools/setup/private-apt" --suites "$release" apt-get indextargets --format '$(REPO_URI)' \
+	'Created-By: Packages' | head -n 1)
+root=$work/root
+run debootstrap --variant=minbase "$release" "$root" "$archive"
+check "a clean system" works
+in_root() { run chroot "$root" env -i PATH=/usr/sbin:/usr/bin:/sbin:/bin DEBIAN_FRONTEND=noninteractive LC_ALL=C "$@"; }
+# What packages that ours depend on bring belongs to them.
+in_root apt-get -qq install --yes --no-install-recommends dkms
+check "with DKMS" works
+files() { (cd "$root" && find . -xdev ! -path './var/cache/*' ! -path './var/log/*' ! -path './var/lib/dpkg/*' \
+	! -path './var/lib/apt/*' ! -path './tmp/*' ! -path './root/*' ! -path './proc/*' ! -path './etc/ld.so.cache' | sort); }
+files >before
+
+mkdir "$root/tmp/packages"
+cp "${packages[@]}" "$root/tmp/packages/"
+in_root sh -c 'apt-get -qq install --yes --no-install-recommends /tmp/packages/*.deb'
+check "the packages are installed" works
+for file in \
+	"usr/lib/$triplet/librknpu.so.0" "usr/lib/$triplet/librknpu.so" "usr/lib/$triplet/librknpu.a" \
+	"usr/lib/$triplet/librknpu-sim.so" "usr/lib/$triplet/pkgconfig/rknpu.pc" \
+	"usr/lib/$triplet/cmake/rknpu/rknpu-config.cmake" usr/include/rknpu.h usr/include/rknpu/device.hpp \
+	usr/bin/rknpu-regcmd usr/share/man/man1/rknpu-regcmd.1.gz usr/bin/vnpu-run usr/share/man/man1/vnpu-run.1.gz \
+	"usr/src/rknpu-$version/dkms.conf" "usr/src/rknpu-$version/kernel/Kbuild" \
+	"usr/src/rknpu-$version/uapi/drm/rknpu_drm.h" lib/modprobe.d/rknpu.conf \
+	usr/share/doc/rknpu-dkms/README.Debian; do
+	check "/$file" [ -e "$root/$file" ]
+done
+files | comm -13 before - >ours
+check "nothing anywhere else" \
+	[ -z "$(grep -vE "^\./(usr/(bin|lib/$triplet|include|src|share/(doc|man/man1|lintian))|lib/modprobe.d|var/lib/dkms)/" ours | tee output)" ]
+in_root rknpu-regcmd --help
+check "rknpu-regcmd runs" says 'usage: rknpu-regcmd'
+in_root vnpu-run --help
+check "vnpu-run runs" works
+in_root dkms status rknpu
+check "DKMS knows the module" says "rknpu/$version: added"
+in_root modprobe --showconfig
+check "rocket is not loaded by itself" says 'blacklist rocket'
+
+names=$(for package in "${packages[@]}"; do dpkg-deb --field "$package" Package; done)
+# shellcheck disable=SC2086 # several words
+in_root apt-get -qq purge --yes $names
+check "the packages are removed" works
+check "and leave nothing" [ -z "$(files | comm -13 before - | tee output)" ]
+
+finish
