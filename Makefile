@@ -81,6 +81,19 @@ dtbs: ## Compile the overlays for boards into build/dtbs; KSRC= names the source
 	tools/setup/install build lint
 	tools/dts/build build/dtbs $(if $(KSRC),'$(KSRC)')
 
+## In a kernel's source -----------------------------------------------------------------------------------------------
+
+.PHONY: bsp-install bsp-uninstall
+bsp-install: ## Put the driver into the source of a kernel, as drivers/rknpu; KSRC= is its folder
+	@tools/bsp/bsp install '$(KSRC)'
+bsp-uninstall: ## Take it out again: the source is as before
+	@tools/bsp/bsp uninstall '$(KSRC)'
+
+.PHONY: patches
+patches: ## Make patches for the newest kernel, or that in KSRC=, into build/patches
+	tools/setup/install lint vm
+	ksrc='$(KSRC)'; tools/bsp/patches "$${ksrc:-$$(tools/vm/kernel/build --version 7.x --source)}" build/patches
+
 ## Virtual machine -----------------------------------------------------------------------------------------------------
 
 .PHONY: vm
@@ -92,7 +105,7 @@ vm: vnpu ## Prepare the virtual machine: QEMU with the virtual board, kernel, mo
 install_module = kdir=$$(tools/vm/kernel/build $(2) | tail -n 1) && $(MAKE) module module-install \
 	KDIR="$$kdir" $(GUEST) INSTALL_MOD_PATH='$(CURDIR)/$(1)' DEPMOD=true
 
-.PHONY: guest guest-debug guest-newest
+.PHONY: guest guest-debug guest-newest guest-kernels
 guest: aarch64 armhf ## Build what the VM boots with into build/guest: module, HAL, tests, demo
 	rm -rf build/guest
 	DESTDIR=build/guest cmake --install build/aarch64 >build/aarch64/install.log
@@ -102,6 +115,8 @@ guest-debug: guest ## The same, with the module for the kernel that checks itsel
 	$(call install_module,build/guest,--config debug)
 guest-newest: guest ## The same, with the module for the newest kernel as well, where mainline's driver is
 	$(call install_module,build/guest,--version 7.x)
+guest-kernels: guest-newest ## The same, with the module for the oldest kernel as well
+	$(call install_module,build/guest,--version 6.1)
 
 .PHONY: rknpu-vm-bundle install
 rknpu-vm-bundle: vm ## Pack the virtual machine, ready to run on other machines, into build/rknpu-vm.tar.gz
@@ -111,9 +126,19 @@ rknpu-vm-bundle: vm ## Pack the virtual machine, ready to run on other machines,
 install: rknpu-vm-bundle ## Install the program rknpu-vm below PREFIX= (default /usr/local)
 	tools/rknpu-vm/install build/rknpu-vm.tar.gz '$(DESTDIR)$(PREFIX)'
 
+## Packages ------------------------------------------------------------------------------------------------------------
+
+.PHONY: deb dkms
+deb: ## Build the Debian packages into build/deb; DEB_ARCH= for another architecture
+	tools/setup/install build deb
+	tools/packaging/deb $(DEB_ARCH)
+dkms: ## Lay the module's source out for DKMS, into build/dkms
+	tools/packaging/dkms "build/dkms/rknpu-$$(tools/packaging/version)"
+	@echo "dkms: to build and install it: dkms install build/dkms/rknpu-$$(tools/packaging/version)"
+
 ## Checks --------------------------------------------------------------------------------------------------------------
 
-.PHONY: check check-host check-vm check-debug
+.PHONY: check check-host check-vm check-debug check-kernels check-packages
 check: setup release asan vm guest-newest ## Run all tests: on this machine, then in the VM
 	selftests/runner/run host vm
 check-host: release asan ## Run the tests that need no VM, optimised and with sanitizers
@@ -122,6 +147,11 @@ check-vm: vm guest-newest ## Run the tests in the VM
 	selftests/runner/run vm
 check-debug: vm guest-debug ## Run the driver's tests on a kernel that checks itself: memory, locks, leaks, DMA; slow
 	selftests/runner/run debug
+check-kernels: setup vm guest-kernels ## Run the VM's tests on the oldest and the newest kernel, and with the driver built in; slow
+	selftests/runner/run builds builtin 6.1 7.x
+check-packages: setup deb ## Build the Debian packages, and install and remove them in a clean system; needs root
+	tools/vm/kernel/build >/dev/null
+	selftests/runner/run packages
 
 .PHONY: conformance
 conformance: build/release/build.ninja ## Compare the virtual NPU with plain references; CASES= of each function, SEED=

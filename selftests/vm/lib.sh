@@ -2,11 +2,13 @@
 # shellcheck shell=bash
 #
 # Sourced by the test scripts of this folder, which `prove` runs on the host: each boots the virtual machine once and
-# prints one TAP stream. The kernel is that of the configuration $RKNPU_VM_CONFIG (see docs/vm.md).
+# prints one TAP stream. The kernel is that of the configuration $RKNPU_VM_CONFIG and, unless the script needs another, of
+# the version $RKNPU_VM_KERNEL (see docs/vm.md).
 set -uo pipefail
 here=$(dirname "$(readlink -f "${BASH_SOURCE[0]}")")
 repo=$here/../..
 config=${RKNPU_VM_CONFIG:-guest}
+kernel=${RKNPU_VM_KERNEL:-}
 
 # What a program must not leave in the kernel's log, while it runs in the guest. The runner looks through the whole log
 # once more at the end.
@@ -18,7 +20,7 @@ without_power='while its power is off|power goes off while|goes off without a re
 # Why a test may be skipped, see merge-tap.awk: what a kernel is not made for. A script whose machine lacks something
 # adds that before its tests.
 reasons='the kernel injects no failures'
-[ "$config" = guest ] || reasons='the debug kernel complains about memory that is mapped more than once'
+[ "$config" != debug ] || reasons='the debug kernel complains about memory that is mapped more than once'
 
 # Parameters that the driver is loaded with
 parameters=
@@ -31,7 +33,7 @@ kmod_programs() {
 # quick_kmod_programs: without those that take long and don't depend on how the NPU is described; the debug kernel runs
 # them in all forms.
 quick_kmod_programs() {
-	if [ "$config" = guest ]; then
+	if [ "$config" != debug ]; then
 		kmod_programs | grep -vxE 'mem_(cycles|race|limits)|dmabuf_import|debugfs|lifecycle|reports_exec|submit_many'
 	else
 		kmod_programs
@@ -55,11 +57,12 @@ guest_script() {
 # tap "EXPECTED PROGRAMS" RUN-ARGUMENT...: runs tools/vm/run, whose command frames its programs as guest-run does. The
 # guest's kernel log and the reports of the virtual NPU stay beside the results.
 tap() {
-	local expected=$1 status name folder=$repo/build/check/$config options=(--config "$config")
+	local expected=$1 status name folder=$repo/build/check/$config${kernel:+-$kernel} options=(--config "$config")
 	shift
 	status=$(mktemp)
 	mkdir -p "$folder"
 	name=$folder/$(basename "$0" .t)
+	[ -z "$kernel" ] || options+=(--kernel "$kernel")
 	options+=(--log "$name.kernel" --vnpu-log "$name.vnpu")
 	: >"$name.vnpu"
 	# The scripts' limits are those of the ordinary kernel.

@@ -1,0 +1,53 @@
+#!/bin/bash
+# SPDX-License-Identifier: MIT
+# The driver builds without a warning at W=1, and sparse has nothing to say, on all kernels: as a module out of tree, in
+# tree, and for 32-bit Arm.
+. "$(dirname "$0")/lib.sh"
+
+strict=(W=1 KCFLAGS=-Werror C=2 CF='-Wno-context -Wsparse-error')
+# shellcheck disable=SC2034 # used by name
+arm64=(ARCH=arm64 CROSS_COMPILE=aarch64-linux-gnu-)
+# shellcheck disable=SC2034
+arm=(ARCH=arm CROSS_COMPILE=arm-linux-gnueabihf-)
+
+# What the driver needs of a configuration, and no more
+cat >config <<END
+CONFIG_ARCH_MULTI_V7=y
+CONFIG_ARCH_ROCKCHIP=y
+CONFIG_MMU=y
+CONFIG_MODULES=y
+CONFIG_PM=y
+CONFIG_DRM=y
+CONFIG_ROCKCHIP_RKNPU=m
+END
+
+# functions_of_64_bit: that 32-bit kernels don't have
+functions_of_64_bit() { arm-linux-gnueabihf-nm -u "$1" | grep -E '__aeabi_(u?ldiv|[fd])|__(u?div|u?mod)di3'; }
+
+for version in 6.1 6.12 7.x; do
+	kdir=$("$repo/tools/vm/kernel/build" --version $version | tail -n 1) || exit
+	run make -s -C "$repo" module KDIR="$kdir" MODULE_DIR="$work/$version" "${arm64[@]}" "${strict[@]}"
+	check "$version: module" works
+	check "$version: without a word" [ ! -s errors ]
+
+	cp -al "$(readlink -f "$kdir/source")" linux
+	"$repo/tools/bsp/bsp" install linux >/dev/null
+	for architecture in arm64 arm; do
+		declare -n options=$architecture
+		kmake() { make -s -C linux O="$work/$version-$architecture" -j"$(nproc)" "${options[@]}" "$@"; }
+		run kmake KCONFIG_ALLCONFIG="$work/config" allnoconfig
+		check "$version, $architecture: a configuration with little more than the driver" \
+			grep -qx CONFIG_ROCKCHIP_RKNPU=m "$version-$architecture/.config"
+		run kmake modules_prepare
+		check "$version, $architecture: the kernel is prepared" works
+		# The rest of the kernel, which has the symbols, is not built.
+		run kmake "${strict[@]}" KBUILD_MODPOST_WARN=1 drivers/rknpu/rknpu.ko
+		check "$version, $architecture: module in tree" works
+		check "$version, $architecture: without a word" [ -z "$(grep -v 'undefined!\|Module.symvers\|suppressed' errors)" ]
+	done
+	check "$version, arm: no division that a 32-bit kernel lacks" \
+		[ -z "$(functions_of_64_bit "$version-arm/drivers/rknpu/rknpu.o")" ]
+	rm -rf linux "$version"*
+done
+
+finish
