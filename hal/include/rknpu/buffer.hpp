@@ -21,10 +21,9 @@ enum class BufferFlag : std::uint32_t {
     WriteCombined = 1u << 0, ///< the CPU writes past its cache and reads slowly; no cache maintenance
     Uncached = 1u << 1,      ///< the CPU reads and writes past its cache; no cache maintenance
     Contiguous = 1u << 2,    ///< one physical block, for devices without an IOMMU
-    PreferSram =
-        1u << 3, ///< start of the buffer in on-chip memory, as far as some is free; without an IOMMU all or nothing
-    TaskArray = 1u << 4, ///< will hold a task array that SUBMIT reads
-    AnyDomain = 1u << 5, ///< where the domain that was asked for is full, the next one that has room
+    PreferSram = 1u << 3, ///< start of the buffer in on-chip memory, as far as some is free; without an IOMMU in DRAM
+    TaskArray = 1u << 4,  ///< will hold a task array that SUBMIT reads
+    AnyDomain = 1u << 5,  ///< where the domain that was asked for is full, the next one that has room
 };
 template <>
 inline constexpr bool kIsFlag<BufferFlag> = true;
