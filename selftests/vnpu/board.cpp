@@ -41,17 +41,18 @@ Board::Board(const Chip& chip) : chip_(chip), api_(vnpu_get_api(VNPU_ABI_VERSION
             b->store(addr, buf, len);
             return 0;
         },
-        [](void* self, unsigned core, int level) {
+        [](void* self, unsigned line, int level) {
             auto* b = static_cast<Board*>(self);
-            if (b->line_[core] == (level != 0))
+            if (b->line_[line] == (level != 0))
                 throw std::logic_error("irq called without a change");
-            b->line_[core] = level != 0;
-            b->rises_[core] += level != 0;
+            b->line_[line] = level != 0;
+            b->rises_[line] += level != 0;
         },
         [](void* self, std::uint64_t cycle) { static_cast<Board*>(self)->wake_ = cycle; },
         [](void* self, vnpu_severity severity, const char* text) {
             static_cast<Board*>(self)->reports.push_back({severity, text});
         },
+        [](void* self, std::uint64_t hz) { static_cast<Board*>(self)->rates.push_back(hz); },
     };
     char error[128] = "";
     npu_ = api_->create(chip.name, &ops, this, error, sizeof(error));

@@ -116,14 +116,15 @@ class Board {
     void mmu_write(unsigned core, std::uint32_t offset, std::uint32_t value); // all banks of the core
     std::vector<std::uint32_t> mmu_banks(unsigned core) const;
 
-    bool line(unsigned core) const { return line_[core]; }
-    unsigned rises(unsigned core) const { return rises_[core]; }
+    bool line(unsigned line) const { return line_[line]; }
+    unsigned rises(unsigned line) const { return rises_[line]; }
 
     struct Report {
         vnpu_severity severity;
         std::string text;
     };
     std::vector<Report> reports;
+    std::vector<std::uint64_t> rates; // clock rates that the host was told, 0: off
     unsigned count(vnpu_severity severity) const;
     std::string texts() const; // of misuse and refusals, for messages
 
@@ -139,8 +140,8 @@ class Board {
     vnpu* npu_ = nullptr;
     std::map<std::uint64_t, std::vector<std::uint8_t>> pages_;
     std::map<std::uint64_t, std::uint64_t> next_table_; // by root table
-    bool line_[VNPU_MAX_CORES] = {};
-    unsigned rises_[VNPU_MAX_CORES] = {};
+    bool line_[VNPU_MAX_LINES] = {};
+    unsigned rises_[VNPU_MAX_LINES] = {};
     std::uint64_t wake_ = UINT64_MAX, now_ = 0;
 };
 

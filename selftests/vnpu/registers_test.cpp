@@ -195,7 +195,7 @@ TEST(Window, accesses_outside_or_unaligned_are_misuse) {
     Board board;
     EXPECT_EQ(board.api().mmio_read(board.npu(), 0x1000), 0u);
     board.api().mmio_write(board.npu(), 0xfdab0002, 1);
-    EXPECT_EQ(board.api().mmio_read(board.npu(), 0xfdae1000), 0u);
+    EXPECT_EQ(board.api().mmio_read(board.npu(), 0xfdae2000), 0u);
     EXPECT_EQ(board.count(VNPU_MISUSE), 3u);
 }
 
@@ -204,7 +204,7 @@ TEST(Window, the_soc_is_described) {
     const vnpu_info& info = board.info();
     EXPECT_STREQ(info.soc, "rk3588");
     ASSERT_EQ(info.cores, 3u);
-    ASSERT_EQ(info.windows, 6u);
+    ASSERT_EQ(info.windows, 7u);
     const std::uint64_t base[] = {0xfdab0000, 0xfdac0000, 0xfdad0000};
     for (unsigned i = 0; i < 3; ++i) {
         EXPECT_EQ(info.irq[i], 110 + i);
@@ -217,8 +217,13 @@ TEST(Window, the_soc_is_described) {
     EXPECT_EQ(info.window[3].base, 0xfd7c0000u);
     EXPECT_EQ(info.window[4].kind, VNPU_WINDOW_CONTROL);
     EXPECT_EQ(info.window[4].base, 0xfdae0000u);
-    // The power controller's kind has no name in the interface.
+    // The kind of the power controller and the mailbox has no name in the interface.
     EXPECT_EQ(info.window[5].base, 0xfd8d8000u);
+    EXPECT_EQ(info.window[6].base, 0xfdae1000u);
+    EXPECT_EQ(info.lines, 4u);
+    EXPECT_EQ(info.irq[3], 60u);
+    EXPECT_EQ(info.shared_base, 0x10f000u);
+    EXPECT_EQ(info.shared_size, 0x100u);
     EXPECT_EQ(info.sram_base, 0xff001000u);
     EXPECT_EQ(info.sram_size, 0xef000u);
 }

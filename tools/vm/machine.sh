@@ -19,7 +19,7 @@ machine_usage='  --timeout SECONDS   end the machine then; 0: never (default 120
   --cpus N            default 2
   --kernel VERSION    default 6.12
   --icount            instruction-counted clock: a guest nanosecond is an instruction
-  --npu-hz N          clock rate of the NPU (default: the model'\''s)
+  --npu-hz N          fixed clock rate of the NPU (default: what the guest sets)
   --monitor SOCKET    QEMU'\''s monitor, at a UNIX socket that is made
   --share FOLDER      host folder, writable at /mnt/host in the guest
   --append ARGUMENT   kernel argument; may be repeated

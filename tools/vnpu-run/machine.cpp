@@ -30,6 +30,7 @@ const vnpu_host_ops Machine::kOps = {
     [](void*, unsigned, int) {}, // the status register says the same
     [](void* self, std::uint64_t cycle) { static_cast<Machine*>(self)->wake_ = cycle; },
     [](void* self, vnpu_severity severity, const char* text) { static_cast<Machine*>(self)->report_(severity, text); },
+    nullptr, // cycles are all the time there is
 };
 
 Machine::Machine(const std::string& soc, Report report)

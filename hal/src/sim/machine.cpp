@@ -43,7 +43,7 @@ Machine::~Machine() {
 }
 
 bool Machine::create(const char* soc, std::string& error) {
-    static constexpr vnpu_host_ops kOps = {on_read, on_write, on_irq, on_wake, on_report};
+    static constexpr vnpu_host_ops kOps = {on_read, on_write, on_irq, on_wake, on_report, nullptr};
     api_ = vnpu_get_api(VNPU_ABI_VERSION);
     if (!api_) {
         error = "the model is of another version";

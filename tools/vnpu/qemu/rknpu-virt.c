@@ -6,7 +6,7 @@
  * All knowledge of the NPU is in the model, a shared library that is loaded at
  * run time (its C border is vnpu.h), and all knowledge of the device tree is in
  * an overlay that is merged into virt's own tree. What is left here: register
- * windows, interrupt lines, SRAM, DMA and time.
+ * windows, interrupt lines, memory on the chip, DMA and time.
  */
 #include "qemu/osdep.h"
 #include "qemu/error-report.h"
@@ -43,14 +43,18 @@ struct VnpuState {
     char *soc;
     char *library;
     char *log_path;
-    uint64_t hz;
+    uint64_t fixed_hz;
 
     const struct vnpu_api *api;
     const struct vnpu_info *info;
     struct vnpu *model;
     FILE *log;
     QEMUTimer *timer;
-    qemu_irq irq[VNPU_MAX_CORES];
+    /* Since start_ns, when start_cycle was, a second has hz cycles. */
+    uint64_t hz, start_cycle;
+    int64_t start_ns;
+    uint64_t wake; /* the cycle that the model waits for */
+    qemu_irq irq[VNPU_MAX_LINES];
     VnpuWindow window[VNPU_MAX_WINDOWS];
 };
 
@@ -88,9 +92,17 @@ static int vnpu_dma_write(void *opaque, uint64_t addr, const void *buf,
     return vnpu_dma(addr, (void *)buf, len, true);
 }
 
-static void vnpu_irq(void *opaque, unsigned int core, int level)
+static void vnpu_irq(void *opaque, unsigned int line, int level)
 {
-    qemu_set_irq(VNPU(opaque)->irq[core], level);
+    qemu_set_irq(VNPU(opaque)->irq[line], level);
+}
+
+/* The model's time is cycles of the NPU's clock. */
+static uint64_t vnpu_now(VnpuState *s)
+{
+    return s->start_cycle +
+           muldiv64(qemu_clock_get_ns(QEMU_CLOCK_VIRTUAL) - s->start_ns,
+                    s->hz, NANOSECONDS_PER_SECOND);
 }
 
 static void vnpu_wake(void *opaque, uint64_t cycle)
@@ -98,13 +110,28 @@ static void vnpu_wake(void *opaque, uint64_t cycle)
     VnpuState *s = opaque;
     __uint128_t ns;
 
-    if (cycle == UINT64_MAX) {
+    s->wake = cycle;
+    if (cycle == UINT64_MAX || !s->hz) {
         timer_del(s->timer);
         return;
     }
     /* Any value fits. Less than a nanosecond late, never early. */
-    ns = ((__uint128_t)cycle * NANOSECONDS_PER_SECOND + s->hz - 1) / s->hz;
+    ns = ((__uint128_t)(cycle - MIN(cycle, s->start_cycle)) *
+          NANOSECONDS_PER_SECOND + s->hz - 1) / s->hz + s->start_ns;
     timer_mod(s->timer, MIN(ns, INT64_MAX));
+}
+
+static void vnpu_clock(void *opaque, uint64_t hz)
+{
+    VnpuState *s = opaque;
+
+    if (s->fixed_hz) {
+        return;
+    }
+    s->start_cycle = vnpu_now(s);
+    s->start_ns = qemu_clock_get_ns(QEMU_CLOCK_VIRTUAL);
+    s->hz = hz;
+    vnpu_wake(s, s->wake);
 }
 
 static void vnpu_report(void *opaque, enum vnpu_severity severity,
@@ -125,6 +152,7 @@ static const struct vnpu_host_ops vnpu_host_ops = {
     .irq = vnpu_irq,
     .wake = vnpu_wake,
     .report = vnpu_report,
+    .clock = vnpu_clock,
 };
 
 /* What the model takes to compute is not the guest's time: its clock stops. */
@@ -135,12 +163,10 @@ static void vnpu_resume_clock(void)
     }
 }
 
-/* The model's time is NPU cycles since the guest's clock started. */
 static void vnpu_advance(void *opaque)
 {
     VnpuState *s = opaque;
-    uint64_t now = muldiv64(qemu_clock_get_ns(QEMU_CLOCK_VIRTUAL), s->hz,
-                            NANOSECONDS_PER_SECOND);
+    uint64_t now = vnpu_now(s);
 
     cpu_disable_ticks();
     s->api->advance(s->model, now);
@@ -221,7 +247,8 @@ static void vnpu_realize(DeviceState *dev, Error **errp)
 
     /* The model may call back from its first moment on. */
     s->timer = timer_new_ns(QEMU_CLOCK_VIRTUAL, vnpu_advance, s);
-    for (int i = 0; i < VNPU_MAX_CORES; i++) {
+    s->wake = UINT64_MAX;
+    for (int i = 0; i < VNPU_MAX_LINES; i++) {
         sysbus_init_irq(sbd, &s->irq[i]);
     }
 
@@ -231,9 +258,7 @@ static void vnpu_realize(DeviceState *dev, Error **errp)
         return;
     }
     s->info = s->api->info(s->model);
-    if (!s->hz) {
-        s->hz = s->info->default_hz;
-    }
+    s->hz = s->fixed_hz ?: s->info->default_hz;
     if (!s->hz || s->hz > UINT32_MAX) {
         error_setg(errp, "the clock rate of the NPU must be from 1 to %u Hz",
                    UINT32_MAX);
@@ -260,7 +285,7 @@ static Property vnpu_properties[] = {
     DEFINE_PROP_STRING("soc", VnpuState, soc),
     DEFINE_PROP_STRING("library", VnpuState, library),
     DEFINE_PROP_STRING("log", VnpuState, log_path),
-    DEFINE_PROP_UINT64("hz", VnpuState, hz, 0),
+    DEFINE_PROP_UINT64("hz", VnpuState, fixed_hz, 0),
     DEFINE_PROP_END_OF_LIST(),
 };
 
@@ -283,7 +308,7 @@ OBJECT_DECLARE_TYPE(RknpuVirtState, RknpuVirtClass, RKNPU_VIRT)
 struct RknpuVirtState {
     VirtMachineState parent;
     VnpuState vnpu;
-    MemoryRegion sram;
+    MemoryRegion sram, shared;
     char *dtbo_path;
     char *dtbo;
 };
@@ -344,6 +369,15 @@ static void rknpu_virt_check_memory(RknpuVirtState *s)
     }
 }
 
+static void rknpu_virt_add_memory(RknpuVirtState *s, MemoryRegion *mr,
+                                  const char *name, hwaddr base, uint64_t size)
+{
+    if (size) {
+        memory_region_init_ram(mr, OBJECT(s), name, size, &error_fatal);
+        memory_region_add_subregion_overlap(get_system_memory(), base, mr, 1);
+    }
+}
+
 static void rknpu_virt_init(MachineState *machine)
 {
     RknpuVirtState *s = RKNPU_VIRT(machine);
@@ -365,15 +399,14 @@ static void rknpu_virt_init(MachineState *machine)
         /* Some SoCs have their NPU where virt has its (unused) PCI space. */
         sysbus_mmio_map_overlap(sbd, i, info->window[i].base, 1);
     }
-    for (unsigned i = 0; i < info->cores; i++) {
+    for (unsigned i = 0; i < info->lines; i++) {
         sysbus_connect_irq(sbd, i, qdev_get_gpio_in(vms->gic, info->irq[i]));
     }
-    if (info->sram_size) {
-        memory_region_init_ram(&s->sram, OBJECT(s), "sram", info->sram_size,
-                               &error_fatal);
-        memory_region_add_subregion_overlap(get_system_memory(),
-                                            info->sram_base, &s->sram, 1);
-    }
+    rknpu_virt_add_memory(s, &s->sram, "sram", info->sram_base,
+                          info->sram_size);
+    /* It lies over virt's (unused) flash. */
+    rknpu_virt_add_memory(s, &s->shared, "firmware", info->shared_base,
+                          info->shared_size);
     if (s->dtbo) {
         vms->bootinfo.modify_dtb = rknpu_virt_modify_dtb;
     }

@@ -25,7 +25,11 @@ class Host {
     bool write(std::uint64_t addr, const void* buf, std::size_t len) {
         return ops_.write(opaque_, addr, buf, len) == 0;
     }
-    void irq(unsigned core, bool level) { ops_.irq(opaque_, core, level); }
+    void irq(unsigned line, bool level) { ops_.irq(opaque_, line, level); }
+    void clock(std::uint64_t hz) {
+        if (ops_.clock)
+            ops_.clock(opaque_, hz);
+    }
     void wake(std::uint64_t cycle) { ops_.wake(opaque_, cycle); }
 
     // Who watches. The time is that of the last call of at().

@@ -43,7 +43,7 @@ void NpuCore::count(const Traffic& t) {
 
 void NpuCore::power_on_reset() {
     faults_ = {};
-    powered_ = true;
+    powered_ = clocked_ = true;
     reset_axi_ = reset_ahb_ = false;
     mmu_.reset();
     reset_registers();
@@ -59,6 +59,12 @@ void NpuCore::set_power(bool on) {
     mmu_.reset();
     reset_registers();
     update_line();
+}
+
+void NpuCore::set_clock(bool on) {
+    if (clocked_ && !on && pc_.busy())
+        host_.report(VNPU_MISUSE, "core %u: the clock goes off while a job runs", index_);
+    clocked_ = on;
 }
 
 void NpuCore::set_reset(bool axi, bool ahb) {
@@ -123,6 +129,10 @@ bool NpuCore::refused_in_reset(const char* what, std::uint32_t offset) {
 bool NpuCore::refused(const char* what, std::uint32_t offset) {
     if (!powered_) {
         host_.report(VNPU_MISUSE, "core %u: register 0x%04x %s while its power is off", index_, offset, what);
+        return true;
+    }
+    if (!clocked_ && mmu_register(offset).bank < 0) {
+        host_.report(VNPU_MISUSE, "core %u: register 0x%04x %s while its clock is off", index_, offset, what);
         return true;
     }
     return refused_in_reset(what, offset);

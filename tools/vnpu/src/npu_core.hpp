@@ -39,6 +39,8 @@ class NpuCore {
     void set_reset(bool axi, bool ahb);
     // The core's power goes on or off. Off, everything but the fault switches is lost.
     void set_power(bool on);
+    // The core clock runs, or stands. Standing, the core keeps everything, and its MMU can be accessed.
+    void set_clock(bool on);
     void power_on_reset();
     void set_faults(std::uint32_t mask, std::uint32_t param);
     void set_instant(bool instant) { faults_.instant = instant; }
@@ -85,7 +87,7 @@ class NpuCore {
     Pc pc_;
     std::vector<AmountCounters> amounts_; // one block, or those of top and core
     RegBlock ddma_, sdma_;                // arbiter and bus settings: storage only
-    bool powered_ = true, reset_axi_ = false, reset_ahb_ = false, line_ = false;
+    bool powered_ = true, clocked_ = true, reset_axi_ = false, reset_ahb_ = false, line_ = false;
     Counters counters_;
 };
 

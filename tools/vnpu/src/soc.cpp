@@ -20,10 +20,13 @@ MemoryRange join(const MemoryRange& a, const MemoryRange& b) {
 
 Soc::Soc(const SocDesc& desc, const vnpu_host_ops& ops, void* opaque)
     : desc_(desc), host_(ops, opaque), state_init_(desc.state_init), power_(host_, desc.power),
+      clock_(host_, desc.firmware.clock, desc.default_hz), scmi_(host_, clock_, power_, desc.firmware.clock_id),
+      mailbox_(host_, desc.firmware, scmi_, static_cast<unsigned>(desc.cores.size())),
       priority_(desc.priority.size / 4) {
     const MemoryRange memory = join(desc.sram, desc.nbuf);
     info_.soc = desc.name;
     info_.cores = static_cast<unsigned>(desc.cores.size());
+    info_.lines = info_.cores;
     info_.sram_base = memory.base;
     info_.sram_size = memory.size;
     info_.default_hz = desc.default_hz;
@@ -39,6 +42,12 @@ Soc::Soc(const SocDesc& desc, const vnpu_host_ops& ops, void* opaque)
         info_.window[info_.windows++] = {kWindowOther, kPriority, desc.priority.base, desc.priority.size};
     if (desc.power.base)
         info_.window[info_.windows++] = {kWindowOther, kPower, desc.power.base, PowerController::kSize};
+    if (desc.firmware.mailbox) {
+        info_.window[info_.windows++] = {kWindowOther, kMailbox, desc.firmware.mailbox, Mailbox::kSize};
+        info_.irq[info_.lines++] = desc.firmware.irq;
+        info_.shared_base = desc.firmware.shared.base;
+        info_.shared_size = desc.firmware.shared.size;
+    }
 }
 
 const vnpu_window* Soc::find(std::uint64_t addr) const {
@@ -64,8 +73,14 @@ std::uint32_t Soc::mmio_read(std::uint64_t addr) {
     case VNPU_WINDOW_CONTROL:
         return read_control(offset);
     default:
-        return window->index == kPower ? power_.read(offset) : priority_[offset / 4];
+        return read_other(window->index, offset);
     }
+}
+
+std::uint32_t Soc::read_other(unsigned index, std::uint32_t offset) const {
+    if (index == kPower)
+        return power_.read(offset);
+    return index == kMailbox ? mailbox_.read(offset) : priority_[offset / 4];
 }
 
 void Soc::mmio_write(std::uint64_t addr, std::uint32_t value) {
@@ -87,13 +102,22 @@ void Soc::mmio_write(std::uint64_t addr, std::uint32_t value) {
         write_control(offset, value);
         break;
     default:
-        if (window->index == kPower)
-            write_power(offset, value);
-        else
-            priority_[offset / 4] = value;
+        write_other(window->index, offset, value);
         break;
     }
     update_wake();
+}
+
+void Soc::write_other(unsigned index, std::uint32_t offset, std::uint32_t value) {
+    if (index == kPower) {
+        write_power(offset, value);
+    } else if (index == kMailbox) {
+        mailbox_.write(offset, value);
+        for (auto& core : cores_)
+            core->set_clock(clock_.runs());
+    } else {
+        priority_[offset / 4] = value;
+    }
 }
 
 void Soc::write_reset(std::uint32_t offset, std::uint32_t value) {
@@ -145,6 +169,9 @@ void Soc::set_fault(unsigned core, std::uint32_t mask, std::uint32_t param) {
 void Soc::power_on_reset() {
     reset_.power_on_reset();
     power_.power_on_reset();
+    clock_.power_on_reset();
+    if (info_.shared_size)
+        mailbox_.power_on_reset();
     std::fill(priority_.begin(), priority_.end(), 0);
     for (auto& core : cores_)
         core->power_on_reset();

@@ -5,10 +5,13 @@
 #include <memory>
 #include <vector>
 
+#include "clock.hpp"
 #include "host.hpp"
+#include "mailbox.hpp"
 #include "npu_core.hpp"
 #include "power.hpp"
 #include "reset.hpp"
+#include "scmi.hpp"
 #include "soc_desc.hpp"
 
 namespace npu {
@@ -18,9 +21,9 @@ class Soc {
   public:
     static constexpr std::uint64_t kControlSize = 0x1000;
     // Kind of the windows of the SoC's registers beside the NPU, not named in the C border; and their indices: the
-    // bandwidth priority registers, storage without effect, and the power controller.
+    // bandwidth priority registers, storage without effect, the power controller, and the mailbox.
     static constexpr auto kWindowOther = static_cast<vnpu_window_kind>(3);
-    static constexpr unsigned kPriority = 0, kPower = 1;
+    static constexpr unsigned kPriority = 0, kPower = 1, kMailbox = 2;
 
     Soc(const SocDesc& desc, const vnpu_host_ops& ops, void* opaque);
 
@@ -37,6 +40,8 @@ class Soc {
     const vnpu_window* find(std::uint64_t addr) const;
     void write_reset(std::uint32_t offset, std::uint32_t value);
     void write_power(std::uint32_t offset, std::uint32_t value);
+    std::uint32_t read_other(unsigned index, std::uint32_t offset) const;
+    void write_other(unsigned index, std::uint32_t offset, std::uint32_t value);
     std::uint32_t read_control(std::uint32_t offset) const;
     std::uint32_t read_control_core(unsigned core, std::uint32_t offset) const;
     void write_control(std::uint32_t offset, std::uint32_t value);
@@ -59,6 +64,9 @@ class Soc {
     std::vector<Counted> zero_;
     ResetController reset_;
     PowerController power_;
+    Clock clock_;
+    Scmi scmi_;
+    Mailbox mailbox_;
     std::vector<std::uint32_t> priority_;
     std::uint64_t now_ = 0;
     std::uint64_t wake_ = Pc::kNever;

@@ -27,6 +27,18 @@ constexpr PowerDomain kRk3588Power[] = {
     {1u << 5, 0, 1u << 4, 1u << 13, 1u << 3},
 };
 
+constexpr OperatingPoint kRk3588Points[] = {
+    {600'000'000, 700'000}, {700'000'000, 725'000},   {800'000'000, 750'000},
+    {900'000'000, 800'000}, {1'000'000'000, 850'000},
+};
+
+constexpr std::uint64_t kMHz = 1'000'000;
+
+// The mailbox and its interrupt are of no SoC: there one calls the firmware. The memory is that of the SoCs.
+constexpr FirmwareDesc firmware(std::uint64_t mailbox, unsigned clock_id, const ClockDesc& clock) {
+    return {.mailbox = mailbox, .irq = 60, .shared = {0x10f000, 0x100}, .clock_id = clock_id, .clock = clock};
+}
+
 constexpr CoreDesc kRk3588Cores[] = {
     {0xfdab0000, 110, kRk3588FirstBanks, kRk3588Axi0, kRk3588Ahb0, false},
     {0xfdac0000, 111, kBankA000, kRk3588Axi1, kRk3588Ahb1, true},
@@ -62,6 +74,15 @@ constexpr SocDesc rk3588(const char* name, std::size_t cores) {
         .amounts = {},
         .layout = {},
         .power = {0xfd8d8000, std::span(kRk3588Power).first(cores + 1)},
+        .firmware = firmware(0xfdae1000, 6,
+                             {.min = 100 * kMHz,
+                              .max = 1000 * kMHz,
+                              .step = kMHz,
+                              .max_off = 200 * kMHz,
+                              .supply_min = 550'000,
+                              .supply_max = 950'000,
+                              .supply_step = 6250,
+                              .points = kRk3588Points}),
     };
 }
 

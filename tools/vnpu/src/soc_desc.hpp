@@ -6,6 +6,7 @@
 #include <string>
 #include <string_view>
 
+#include "clock.hpp"
 #include "power.hpp"
 #include "vnpu/vnpu.h"
 
@@ -62,6 +63,15 @@ struct LayoutDesc {
     bool other_encodings = false;
 };
 
+// The firmware that has the NPU's clock, and the way to it.
+struct FirmwareDesc {
+    std::uint64_t mailbox = 0; // window; 0: there is no firmware
+    unsigned irq = 0;          // GIC SPI
+    MemoryRange shared;        // memory for commands
+    unsigned clock_id = 0;     // the clock's number
+    ClockDesc clock;
+};
+
 // What differs from SoC to SoC.
 struct SocDesc {
     const char* name;
@@ -76,6 +86,7 @@ struct SocDesc {
     AmountDesc amounts;
     LayoutDesc layout;
     PowerDesc power = {};
+    FirmwareDesc firmware = {};
     bool state_init = false; // core 0 needs a sequence of register writes after power-on and reset
 };
 

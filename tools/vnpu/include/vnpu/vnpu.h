@@ -21,9 +21,10 @@
 extern "C" {
 #endif
 
-#define VNPU_ABI_VERSION 1u
+#define VNPU_ABI_VERSION 2u
 
 #define VNPU_MAX_CORES 3
+#define VNPU_MAX_LINES 4
 #define VNPU_MAX_WINDOWS 16
 
 struct vnpu;
@@ -35,19 +36,27 @@ enum vnpu_severity {
 	VNPU_REFUSED = 2 /* a function that the model does not have; the job ends with the hardware's failure signature */
 };
 
-/* What the model needs from its host. All but report are required. */
+/* What the model needs from its host. All but report and clock are required. */
 struct vnpu_host_ops {
 	/* Physical memory. Return 0, or non-zero for a bus error; nothing is transferred then. */
 	int (*read)(void *opaque, uint64_t addr, void *buf, size_t len);
 	int (*write)(void *opaque, uint64_t addr, const void *buf, size_t len);
-	/* Interrupt line of a core (NPU and MMU of the core share it): level 0 or 1. Called on changes only. */
-	void (*irq)(void *opaque, unsigned int core, int level);
+	/*
+	 * Interrupt line `line`, an index of vnpu_info::irq: level 0 or 1. The lines of the cores come first (NPU and MMU of
+	 * a core share one). Called on changes only.
+	 */
+	void (*irq)(void *opaque, unsigned int line, int level);
 	/*
 	 * Call advance() when the given cycle is reached. Each call replaces the one before; UINT64_MAX: nothing to
 	 * wait for. A host without a clock may call advance() with that very value as soon as it likes.
 	 */
 	void (*wake)(void *opaque, uint64_t cycle);
 	void (*report)(void *opaque, enum vnpu_severity severity, const char *text);
+	/*
+	 * From now on a second has `hz` cycles; 0: the clock is off, and no cycle passes. At first it is
+	 * vnpu_info::default_hz. NULL: the host measures no seconds.
+	 */
+	void (*clock)(void *opaque, uint64_t hz);
 };
 
 enum vnpu_window_kind {
@@ -67,11 +76,14 @@ struct vnpu_window {
 struct vnpu_info {
 	const char *soc;             /* "rk3588" */
 	unsigned int cores;
-	unsigned int irq[VNPU_MAX_CORES]; /* GIC SPI number of each core's line */
+	unsigned int lines;               /* interrupt lines: one of each core, then that of the mailbox, if there is one */
+	unsigned int irq[VNPU_MAX_LINES]; /* GIC SPI number of each line */
 	unsigned int windows;
 	struct vnpu_window window[VNPU_MAX_WINDOWS];
 	uint64_t sram_base, sram_size; /* system SRAM, plain memory that the host provides; size 0: none */
-	uint64_t default_hz;           /* clock rate of the NPU after power-on */
+	/* Memory at the mailbox that the guest shares with the firmware, plain as well; size 0: no mailbox */
+	uint64_t shared_base, shared_size;
+	uint64_t default_hz; /* clock rate of the NPU after power-on */
 };
 
 /* Switches of vnpu_api::set_fault, per core; a mask of these. Also in the control window. */
