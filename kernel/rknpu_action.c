@@ -119,7 +119,7 @@ int rknpu_action(struct rknpu_file *file, struct rknpu_action *args)
 		args->value = rknpu->sram.size;
 		return 0;
 	case RKNPU_GET_FREE_SRAM_SIZE:
-		args->value = rknpu_sram_available(&rknpu->sram);
+		args->value = rknpu_pool_available(&rknpu->sram);
 		return 0;
 	case RKNPU_GET_IOMMU_DOMAIN_ID:
 		args->value = get_domain(file->space);

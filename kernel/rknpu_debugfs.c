@@ -18,6 +18,7 @@
 #include "rknpu_device.h"
 #include "rknpu_fault.h"
 #include "rknpu_sched.h"
+#include "rknpu_sram.h"
 
 static int version_show(struct seq_file *m, void *unused)
 {

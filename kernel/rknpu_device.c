@@ -27,6 +27,7 @@
 #include "rknpu_reset.h"
 #include "rknpu_sched.h"
 #include "rknpu_soc.h"
+#include "rknpu_sram.h"
 #include "rknpu_traffic.h"
 
 static void dma_dev_release(struct drm_device *drm, void *dma_pdev)
@@ -194,6 +195,7 @@ static void hardware_fini(struct rknpu_device *rknpu)
 	unsigned int i;
 
 	rknpu_sched_stop(rknpu);
+	rknpu_nbuf_fini(rknpu);
 	rknpu_power_fini(rknpu);
 	rknpu_job_free_spare(rknpu);
 	cores_mute(rknpu, rknpu->num_cores);
@@ -239,6 +241,9 @@ struct rknpu_device *rknpu_device_register(struct device *dev, struct rknpu_node
 	if (ret)
 		return ERR_PTR(ret);
 	ret = rknpu_sram_init(rknpu);
+	if (ret)
+		return ERR_PTR(ret);
+	ret = rknpu_nbuf_init(rknpu);
 	if (ret)
 		return ERR_PTR(ret);
 	ret = rknpu_traffic_init(rknpu);

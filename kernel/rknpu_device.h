@@ -14,9 +14,10 @@
 
 #include "rknpu_core.h"
 #include "rknpu_dispatch.h"
+#include "rknpu_nbuf.h"
+#include "rknpu_pool.h"
 #include "rknpu_power.h"
 #include "rknpu_soc.h"
-#include "rknpu_sram.h"
 #include "rknpu_usage.h"
 
 #define RKNPU_DRIVER_NAME "rknpu"
@@ -97,7 +98,9 @@ struct rknpu_device {
 	/** @num_cores: number of @cores */
 	unsigned int num_cores;
 	/** @sram: SRAM set aside for buffers */
-	struct rknpu_sram sram;
+	struct rknpu_pool sram;
+	/** @nbuf: the on-chip buffer */
+	struct rknpu_nbuf nbuf;
 	/** @usage: memory of all processes */
 	struct rknpu_usage usage;
 	/** @hw_version: version registers of core 0 */

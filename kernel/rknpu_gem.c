@@ -142,6 +142,14 @@ static void rknpu_gem_close(struct drm_gem_object *obj, struct drm_file *drm_fil
 	rknpu_mapping_release(mapping);
 }
 
+static void account_carveout(struct rknpu_device *rknpu, const struct rknpu_bo *bo, int sign)
+{
+	s64 sram = rknpu_carveout_of(&bo->carveout, &rknpu->sram);
+	s64 nbuf = rknpu_carveout_of(&bo->carveout, &rknpu->nbuf.pool);
+
+	rknpu_usage_add_chip(bo->maker, sign * sram, sign * nbuf);
+}
+
 static void rknpu_gem_free(struct drm_gem_object *obj)
 {
 	struct rknpu_device *rknpu = to_rknpu(obj->dev);
@@ -151,8 +159,8 @@ static void rknpu_gem_free(struct drm_gem_object *obj)
 		drm_prime_gem_destroy(obj, bo->sgt);
 	} else {
 		rknpu_memory_free(rknpu, &bo->mem);
-		rknpu_sram_free(&rknpu->sram, bo->sram_offset, bo->sram_size);
-		rknpu_usage_add_sram(bo->maker, -(s64)bo->sram_size);
+		account_carveout(rknpu, bo, -1);
+		rknpu_carveout_free(rknpu, &bo->carveout);
 		rknpu_usage_uncharge(bo->maker, obj->size);
 		rknpu_space_put(bo->maker);
 	}
@@ -183,8 +191,8 @@ static int rknpu_gem_vmap(struct drm_gem_object *obj, struct iosys_map *map)
 {
 	struct rknpu_bo *bo = to_rknpu_bo(obj);
 
-	/* SRAM has no pages to map. */
-	if (drm_gem_is_imported(obj) || bo->sram_size)
+	/* Memory on the chip has no pages to map. */
+	if (drm_gem_is_imported(obj) || bo->carveout.size)
 		return -EOPNOTSUPP;
 
 	guard(mutex)(&bo->lock);
@@ -218,11 +226,11 @@ static void rknpu_gem_vunmap(struct drm_gem_object *obj, struct iosys_map *map)
 static vm_fault_t insert_page(struct vm_area_struct *vma, struct rknpu_bo *bo, unsigned long index)
 {
 	unsigned long addr = vma->vm_start + ((index - vma->vm_pgoff) << PAGE_SHIFT);
-	struct rknpu_sram *sram = &to_rknpu(bo->base.dev)->sram;
+	u64 offset = (u64)index << PAGE_SHIFT;
 
-	if (index < bo->sram_size >> PAGE_SHIFT)
+	if (offset < bo->carveout.size)
 		return vmf_insert_pfn_prot(vma, addr,
-					   PHYS_PFN(sram->base + bo->sram_offset) + index,
+					   PHYS_PFN(rknpu_carveout_phys(&bo->carveout, offset)),
 					   pgprot_writecombine(vma->vm_page_prot));
 	return vmf_insert_pfn(vma, addr, page_to_pfn(bo->mem.pages[index]));
 }
@@ -344,21 +352,20 @@ struct rknpu_bo *rknpu_bo_alloc(struct rknpu_device *rknpu)
 	return bo;
 }
 
-/* Puts as much of the start into SRAM as was asked for, fits and is free. */
-static void bo_take_sram(struct rknpu_device *rknpu, struct rknpu_bo *bo, u64 want)
+/* Puts as much of the start on the chip as was asked for, fits and is free. */
+static void bo_take_carveout(struct rknpu_device *rknpu, struct rknpu_bo *bo, u64 want,
+			     u32 core_mask)
 {
 	u64 size = bo->base.size;
 
-	/* One range of addresses over SRAM and DRAM takes an IOMMU. */
-	if (!(bo->flags & RKNPU_MEM_TRY_ALLOC_SRAM) || !rknpu->iommu)
-		return;
 	if (!want || want > size)
 		want = size;
-	bo->sram_size = rknpu_sram_alloc(&rknpu->sram, PAGE_ALIGN(want), &bo->sram_offset);
-	rknpu_usage_add_sram(bo->maker, bo->sram_size);
+	rknpu_carveout_alloc(rknpu, &bo->carveout, bo->flags, core_mask, PAGE_ALIGN(want));
+	account_carveout(rknpu, bo, 1);
 }
 
-static struct rknpu_bo *bo_create(struct rknpu_file *file, u64 size, u32 flags, u64 sram_size)
+static struct rknpu_bo *bo_create(struct rknpu_file *file, u64 size, u32 flags, u64 on_chip,
+				  u32 core_mask)
 {
 	struct rknpu_device *rknpu = file->rknpu;
 	struct rknpu_bo *bo;
@@ -384,7 +391,7 @@ static struct rknpu_bo *bo_create(struct rknpu_file *file, u64 size, u32 flags, 
 		return ERR_PTR(ret);
 	}
 	bo->sgt = &bo->mem.sgt;
-	bo_take_sram(rknpu, bo, sram_size);
+	bo_take_carveout(rknpu, bo, on_chip, core_mask);
 	return bo;
 }
 
@@ -442,7 +449,7 @@ static void fill_in(struct rknpu_file *file, struct rknpu_mem_create *args, stru
 		    u64 iova)
 {
 	args->size = bo->base.size;
-	args->sram_size = bo->sram_size;
+	args->sram_size = rknpu_carveout_of(&bo->carveout, &file->rknpu->sram);
 	args->obj_addr = rknpu_bo_token(file, bo, args->handle);
 	args->dma_addr = iova;
 }
@@ -478,7 +485,8 @@ int rknpu_gem_create(struct rknpu_file *file, struct rknpu_mem_create *args)
 	if (!args->size || args->size > RKNPU_BO_SIZE_MAX)
 		return -EINVAL;
 
-	bo = bo_create(file, PAGE_ALIGN(args->size), args->flags, args->sram_size);
+	bo = bo_create(file, PAGE_ALIGN(args->size), args->flags, args->sram_size,
+		       args->core_mask);
 	if (IS_ERR(bo))
 		return PTR_ERR(bo);
 
@@ -523,7 +531,7 @@ int rknpu_gem_dumb_create(struct drm_file *drm_file, struct drm_device *drm,
 	if (pitch > U32_MAX || size > RKNPU_BO_SIZE_MAX)
 		return -EINVAL;
 	bo = bo_create(to_rknpu_file(drm_file), size,
-		       RKNPU_MEM_NON_CONTIGUOUS | RKNPU_MEM_WRITE_COMBINE, 0);
+		       RKNPU_MEM_NON_CONTIGUOUS | RKNPU_MEM_WRITE_COMBINE, 0, 0);
 	if (IS_ERR(bo))
 		return PTR_ERR(bo);
 
@@ -569,17 +577,17 @@ int rknpu_gem_destroy(struct rknpu_file *file, struct rknpu_mem_destroy *args)
 	return drm_gem_handle_delete(file->drm_file, args->handle);
 }
 
-static void copy_in_page(struct rknpu_device *rknpu, struct rknpu_bo *bo, u64 offset, void *data,
-			 size_t len, bool to_bo)
+static void copy_in_page(struct rknpu_bo *bo, u64 offset, void *data, size_t len, bool to_bo)
 {
-	void __iomem *sram = rknpu->sram.vaddr + bo->sram_offset + offset;
 	struct page *page = bo->mem.pages[offset >> PAGE_SHIFT];
 
-	if (offset < bo->sram_size) {
+	if (offset < bo->carveout.size) {
+		void __iomem *chip = rknpu_carveout_vaddr(&bo->carveout, offset);
+
 		if (to_bo)
-			memcpy_toio(sram, data, len);
+			memcpy_toio(chip, data, len);
 		else
-			memcpy_fromio(data, sram, len);
+			memcpy_fromio(data, chip, len);
 	} else if (to_bo) {
 		memcpy_to_page(page, offset_in_page(offset), data, len);
 	} else {
@@ -615,7 +623,7 @@ int rknpu_bo_copy(struct rknpu_device *rknpu, struct rknpu_bo *bo, u64 offset, v
 		size_t start = offset_in_page(offset + done);
 
 		part = min_t(size_t, len - done, PAGE_SIZE - start);
-		copy_in_page(rknpu, bo, offset + done, data + done, part, to_bo);
+		copy_in_page(bo, offset + done, data + done, part, to_bo);
 	}
 
 	if (!cached && to_bo)

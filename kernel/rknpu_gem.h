@@ -8,6 +8,7 @@
 #include <drm/drm_gem.h>
 #include <drm/rknpu_drm.h>
 
+#include "rknpu_carveout.h"
 #include "rknpu_memory.h"
 
 struct dma_buf;
@@ -41,13 +42,11 @@ struct rknpu_bo {
 	struct sg_table *sgt;
 	/** @maker: process that the memory is charged to, with a reference; NULL for imports */
 	struct rknpu_space *maker;
-	/** @sram_offset: where its SRAM starts in the pool */
-	size_t sram_offset;
 	/**
-	 * @sram_size: how many of its first bytes lie in SRAM; the pages for them exist, but are
-	 * not used
+	 * @carveout: where its first bytes lie instead of in @mem; the pages for them exist, but
+	 * are not used
 	 */
-	size_t sram_size;
+	struct rknpu_carveout carveout;
 	/** @lock: protects @mappings, @vaddr and @vmaps; taken outside &rknpu_domain.lock */
 	struct mutex lock;
 	/** @mappings: one &struct rknpu_mapping for each process with a handle */
@@ -76,7 +75,7 @@ static inline void *rknpu_bo_address(const struct rknpu_bo *bo, u64 offset, size
 {
 	size_t in_page = offset_in_page(offset);
 
-	if (!(bo->flags & RKNPU_MEM_CACHEABLE) || !bo->mem.pages || offset < bo->sram_size ||
+	if (!(bo->flags & RKNPU_MEM_CACHEABLE) || !bo->mem.pages || offset < bo->carveout.size ||
 	    in_page + len > PAGE_SIZE || PageHighMem(bo->mem.pages[offset >> PAGE_SHIFT]))
 		return NULL;
 	return page_address(bo->mem.pages[offset >> PAGE_SHIFT]) + in_page;

@@ -110,6 +110,12 @@ const struct drm_ioctl_desc rknpu_ioctls[RKNPU_NUM_IOCTLS] = {
 	RKNPU_IOCTL(CANCEL, rknpu_ioctl_cancel),
 };
 
+/* How long our own structures were at first; @known: how long they are now */
+static unsigned int first_size(unsigned int nr, unsigned int known)
+{
+	return nr == DRM_RKNPU_MEM_INFO ? offsetofend(struct rknpu_mem_info, pad2) : known;
+}
+
 /*
  * Our own structures may be longer in a newer program than we know them, if what we don't know is
  * zero, and never shorter than they began.
@@ -124,8 +130,10 @@ static int check_size(unsigned int cmd, unsigned long arg)
 	    nr >= RKNPU_NUM_IOCTLS)
 		return 0;
 	known = _IOC_SIZE(rknpu_ioctls[nr].cmd);
-	if (size < known)
+	if (size < first_size(nr, known))
 		return -EINVAL;
+	if (size <= known)
+		return 0;
 	ret = check_zeroed_user((void __user *)arg + known, size - known);
 	if (ret < 0)
 		return ret;

@@ -259,17 +259,18 @@ static int map_run(struct rknpu_mapping *mapping, struct rknpu_domain *domain, u
 	return ret;
 }
 
-/* Makes one range of SRAM and all segments of memory. */
+/* Makes one range of memory on the chip and all segments of memory. */
 static int map_bo(struct rknpu_mapping *mapping, struct rknpu_domain *domain, u64 *mapped)
 {
 	struct rknpu_bo *bo = mapping->bo;
-	u64 size = bo->base.size, skip = bo->sram_size;
+	u64 size = bo->base.size, skip = bo->carveout.size;
 	struct scatterlist *sg;
 	int ret, i;
 
-	if (bo->sram_size) {
-		ret = map_run(mapping, domain, mapped, domain->rknpu->sram.base + bo->sram_offset,
-			      bo->sram_size);
+	for (i = 0; i < bo->carveout.num; i++) {
+		const struct rknpu_carveout_run *run = &bo->carveout.run[i];
+
+		ret = map_run(mapping, domain, mapped, rknpu_carveout_run_start(run), run->size);
 		if (ret)
 			return ret;
 	}

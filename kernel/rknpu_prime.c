@@ -35,23 +35,23 @@ static int rknpu_prime_end_cpu_access(struct dma_buf *dma_buf, enum dma_data_dir
 	return 0;
 }
 
-/* What an importer gets of a buffer that begins in SRAM */
-struct rknpu_sram_map {
-	/* bus addresses only, as SRAM has no pages */
+/* What an importer gets of a buffer that begins on the chip */
+struct rknpu_chip_map {
+	/* bus addresses only, as memory on the chip has no pages */
 	struct sg_table all;
-	/* the pages behind the SRAM part; empty if there are none */
+	/* the pages behind the part on the chip; empty if there are none */
 	struct sg_table pages;
 };
 
-static int map_pages(struct rknpu_sram_map *map, struct dma_buf_attachment *attach,
+static int map_pages(struct rknpu_chip_map *map, struct dma_buf_attachment *attach,
 		     struct rknpu_bo *bo, enum dma_data_direction dir)
 {
-	size_t len = bo->base.size - bo->sram_size;
+	size_t skip = bo->carveout.size, len = bo->base.size - skip;
 	int ret;
 
 	if (!len)
 		return 0;
-	ret = sg_alloc_table_from_pages(&map->pages, bo->mem.pages + (bo->sram_size >> PAGE_SHIFT),
+	ret = sg_alloc_table_from_pages(&map->pages, bo->mem.pages + (skip >> PAGE_SHIFT),
 					len >> PAGE_SHIFT, 0, len, GFP_KERNEL);
 	if (ret)
 		return ret;
@@ -61,7 +61,7 @@ static int map_pages(struct rknpu_sram_map *map, struct dma_buf_attachment *atta
 	return ret;
 }
 
-static void unmap_pages(struct rknpu_sram_map *map, struct dma_buf_attachment *attach,
+static void unmap_pages(struct rknpu_chip_map *map, struct dma_buf_attachment *attach,
 			enum dma_data_direction dir)
 {
 	if (!map->pages.nents)
@@ -70,46 +70,75 @@ static void unmap_pages(struct rknpu_sram_map *map, struct dma_buf_attachment *a
 	sg_free_table(&map->pages);
 }
 
-static int map_all(struct rknpu_sram_map *map, struct dma_buf_attachment *attach,
-		   struct rknpu_bo *bo, enum dma_data_direction dir)
+/* The first @num entries are the runs on the chip. */
+static void unmap_runs(struct rknpu_chip_map *map, struct dma_buf_attachment *attach,
+		       unsigned int num, enum dma_data_direction dir)
 {
-	struct rknpu_sram *sram = &to_rknpu(bo->base.dev)->sram;
-	struct scatterlist *to, *from;
-	dma_addr_t addr;
-	int ret, i;
+	struct scatterlist *sg;
+	unsigned int i;
 
-	ret = sg_alloc_table(&map->all, 1 + map->pages.nents, GFP_KERNEL);
-	if (ret)
-		return ret;
-	addr = dma_map_resource(attach->dev, sram->base + bo->sram_offset, bo->sram_size, dir, 0);
-	ret = dma_mapping_error(attach->dev, addr);
-	if (ret) {
-		sg_free_table(&map->all);
-		return ret;
-	}
+	for_each_sg(map->all.sgl, sg, num, i)
+		dma_unmap_resource(attach->dev, sg_dma_address(sg), sg_dma_len(sg), dir, 0);
+}
 
-	to = map->all.sgl;
-	sg_dma_address(to) = addr;
-	sg_dma_len(to) = bo->sram_size;
-	for_each_sgtable_dma_sg(&map->pages, from, i) {
-		to = sg_next(to);
-		sg_dma_address(to) = sg_dma_address(from);
-		sg_dma_len(to) = sg_dma_len(from);
+static int map_runs(struct rknpu_chip_map *map, struct dma_buf_attachment *attach,
+		    const struct rknpu_carveout *carveout, enum dma_data_direction dir)
+{
+	struct scatterlist *sg;
+	unsigned int i;
+
+	for_each_sg(map->all.sgl, sg, carveout->num, i) {
+		const struct rknpu_carveout_run *run = &carveout->run[i];
+		dma_addr_t addr = dma_map_resource(attach->dev, rknpu_carveout_run_start(run),
+						   run->size, dir, 0);
+		int ret = dma_mapping_error(attach->dev, addr);
+
+		if (ret) {
+			unmap_runs(map, attach, i, dir);
+			return ret;
+		}
+		sg_dma_address(sg) = addr;
+		sg_dma_len(sg) = run->size;
 	}
 	return 0;
 }
 
-static struct sg_table *map_with_sram(struct dma_buf_attachment *attach, struct rknpu_bo *bo,
+static int map_all(struct rknpu_chip_map *map, struct dma_buf_attachment *attach,
+		   const struct rknpu_carveout *carveout, enum dma_data_direction dir)
+{
+	struct scatterlist *to, *from = map->pages.sgl;
+	unsigned int i;
+	int ret;
+
+	ret = sg_alloc_table(&map->all, carveout->num + map->pages.nents, GFP_KERNEL);
+	if (ret)
+		return ret;
+	ret = map_runs(map, attach, carveout, dir);
+	if (ret) {
+		sg_free_table(&map->all);
+		return ret;
+	}
+	for_each_sgtable_dma_sg(&map->all, to, i) {
+		if (i < carveout->num)
+			continue;
+		sg_dma_address(to) = sg_dma_address(from);
+		sg_dma_len(to) = sg_dma_len(from);
+		from = sg_next(from);
+	}
+	return 0;
+}
+
+static struct sg_table *map_with_chip(struct dma_buf_attachment *attach, struct rknpu_bo *bo,
 				      enum dma_data_direction dir)
 {
-	struct rknpu_sram_map *map = kzalloc_obj(*map, GFP_KERNEL);
+	struct rknpu_chip_map *map = kzalloc_obj(*map, GFP_KERNEL);
 	int ret;
 
 	if (!map)
 		return ERR_PTR(-ENOMEM);
 	ret = map_pages(map, attach, bo, dir);
 	if (!ret) {
-		ret = map_all(map, attach, bo, dir);
+		ret = map_all(map, attach, &bo->carveout, dir);
 		if (ret)
 			unmap_pages(map, attach, dir);
 	}
@@ -125,21 +154,22 @@ static struct sg_table *rknpu_prime_map(struct dma_buf_attachment *attach,
 {
 	struct rknpu_bo *bo = to_rknpu_bo(attach->dmabuf->priv);
 
-	return bo->sram_size ? map_with_sram(attach, bo, dir) : drm_gem_map_dma_buf(attach, dir);
+	return bo->carveout.size ? map_with_chip(attach, bo, dir) :
+				   drm_gem_map_dma_buf(attach, dir);
 }
 
 static void rknpu_prime_unmap(struct dma_buf_attachment *attach, struct sg_table *sgt,
 			      enum dma_data_direction dir)
 {
 	struct rknpu_bo *bo = to_rknpu_bo(attach->dmabuf->priv);
-	struct rknpu_sram_map *map;
+	struct rknpu_chip_map *map;
 
-	if (!bo->sram_size) {
+	if (!bo->carveout.size) {
 		drm_gem_unmap_dma_buf(attach, sgt, dir);
 		return;
 	}
-	map = container_of(sgt, struct rknpu_sram_map, all);
-	dma_unmap_resource(attach->dev, sg_dma_address(sgt->sgl), bo->sram_size, dir, 0);
+	map = container_of(sgt, struct rknpu_chip_map, all);
+	unmap_runs(map, attach, bo->carveout.num, dir);
 	sg_free_table(&map->all);
 	unmap_pages(map, attach, dir);
 	kfree(map);

@@ -16,7 +16,7 @@
 #include "rknpu_sched.h"
 #include "rknpu_soc.h"
 
-#define RKNPU_ABI_LEVEL 3
+#define RKNPU_ABI_LEVEL 4
 
 static u8 usable_cores(struct rknpu_device *rknpu)
 {
@@ -85,7 +85,13 @@ int rknpu_get_param(struct rknpu_file *file, struct rknpu_get_param *args)
 		args->value = rknpu->sram.size;
 		return 0;
 	case RKNPU_PARAM_SRAM_FREE:
-		args->value = rknpu_sram_available(&rknpu->sram);
+		args->value = rknpu_pool_available(&rknpu->sram);
+		return 0;
+	case RKNPU_PARAM_NBUF_TOTAL:
+		args->value = rknpu->nbuf.pool.size;
+		return 0;
+	case RKNPU_PARAM_NBUF_FREE:
+		args->value = rknpu_pool_available(&rknpu->nbuf.pool);
 		return 0;
 	case RKNPU_PARAM_NUM_DOMAINS:
 		args->value = rknpu->iommu ? RKNPU_MAX_IOMMU_DOMAIN_NUM : 1;
@@ -123,7 +129,8 @@ int rknpu_mem_info(struct rknpu_file *file, struct rknpu_mem_info *args)
 	args->flags = drm_gem_is_imported(obj) ? RKNPU_MEM_INFO_IMPORTED : 0;
 	args->mem_flags = bo->flags;
 	args->size = obj->size;
-	args->sram_size = bo->sram_size;
+	args->sram_size = rknpu_carveout_of(&bo->carveout, &file->rknpu->sram);
+	args->nbuf_size = rknpu_carveout_of(&bo->carveout, &file->rknpu->nbuf.pool);
 	args->obj_addr = rknpu_bo_token(file, bo, args->handle);
 	args->dma_addr = 0;
 	args->iommu_domain_id = 0;

@@ -6,6 +6,7 @@
  * elsewhere.
  */
 #include <linux/kernel.h>
+#include <linux/sizes.h>
 
 #include "rknpu_soc.h"
 
@@ -33,6 +34,8 @@ const struct rknpu_soc rknpu_soc_rk3562 = {
 	.task_status = 0x48,
 	.counters = { 0x8010 },
 	.counters_slave = true,
+	.nbuf = 0xfe400000,
+	.nbuf_size = SZ_256K,
 };
 
 /* The die of RK3588 without core 2 */
@@ -57,10 +60,20 @@ const struct rknpu_soc rknpu_soc_rk3588 = {
 	.fused = &rknpu_soc_rk3583,
 };
 
-/* In this order */
+/*
+ * In this order: a register in both of CNA's register groups, and back to the first one for what is
+ * written. The last write does the same for what runs: after a reset that is so anyway, but not when
+ * somebody else has kept the power on that the NPU gave up.
+ */
 static const struct rknpu_reg_value rk3576_init[] = {
 	{ 0x0010, 0x1 }, { 0x1004, 0x0 }, { 0x1024, 0x80000000 },
 	{ 0x1004, 0x1 }, { 0x1024, 0x80000000 }, { 0x1004, 0x1e },
+	{ 0x1004, 0x2e },
+};
+
+static const struct rknpu_nbuf_piece rk3576_nbuf[][RKNPU_NBUF_PIECES] = {
+	{ { 0, 448 * SZ_1K }, { 896 * SZ_1K, SZ_64K } },
+	{ { 448 * SZ_1K, 448 * SZ_1K }, { 960 * SZ_1K, SZ_64K } },
 };
 
 const struct rknpu_soc rknpu_soc_rk3576 = {
@@ -73,6 +86,9 @@ const struct rknpu_soc rknpu_soc_rk3576 = {
 	.task_status = 0x48,
 	.counters = { 0x2210, 0x2410 },
 	.counters_slave = true,
+	.nbuf = 0x3fe80000,
+	.nbuf_size = SZ_1M,
+	.nbuf_of_core = rk3576_nbuf,
 	.init = rk3576_init,
 	.num_init = ARRAY_SIZE(rk3576_init),
 	/* Of the buffer that the cores share */
@@ -101,4 +117,6 @@ const struct rknpu_soc rknpu_soc_rv1126b = {
 	.task_status = 0x48,
 	.counters = { 0x2210 },
 	.counters_slave = true,
+	.nbuf = 0x3ff30000,
+	.nbuf_size = SZ_512K,
 };

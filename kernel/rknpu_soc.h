@@ -17,6 +17,19 @@ struct rknpu_reg_value {
 	u32 value;
 };
 
+/* Pieces that the part of the on-chip buffer that belongs to a core may be in */
+#define RKNPU_NBUF_PIECES 2
+
+/**
+ * struct rknpu_nbuf_piece - a piece of the on-chip buffer
+ */
+struct rknpu_nbuf_piece {
+	/** @start: offset in the buffer */
+	u32 start;
+	/** @size: bytes */
+	u32 size;
+};
+
 /**
  * struct rknpu_soc - what differs between SoCs
  */
@@ -41,6 +54,12 @@ struct rknpu_soc {
 	bool counters_slave;
 	/** @bandwidth: physical address of the bandwidth priority registers; 0: none */
 	phys_addr_t bandwidth;
+	/** @nbuf: physical address of the on-chip buffer */
+	phys_addr_t nbuf;
+	/** @nbuf_size: bytes of it, whole pages; 0: there is none */
+	u32 nbuf_size;
+	/** @nbuf_of_core: the pieces of each core; NULL: nothing belongs to single cores */
+	const struct rknpu_nbuf_piece (*nbuf_of_core)[RKNPU_NBUF_PIECES];
 	/** @init: what core 0 needs written after power-on and after each reset */
 	const struct rknpu_reg_value *init;
 	/** @num_init: number of @init */

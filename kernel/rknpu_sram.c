@@ -2,20 +2,13 @@
 /*
  * DOC: SRAM
  *
- * A device tree can set a part of the SoC's SRAM aside for the NPU ("rockchip,sram"). Buffers that
- * ask for it get their first bytes there, as far as some is free: one run of pages, the first that
- * fits. The region is not claimed: the SRAM's own driver owns all of it, this part included.
- *
- * SRAM is cleared when it is given out, so nobody sees what another program left there.
+ * A device tree can set a part of the SoC's SRAM aside for the NPU ("rockchip,sram"). It is there
+ * whether the NPU has power or not.
  */
-#include <linux/bitmap.h>
-#include <linux/io.h>
+#include <linux/bitops.h>
 #include <linux/of.h>
 #include <linux/of_address.h>
 #include <linux/seq_file.h>
-#include <linux/sizes.h>
-
-#include <drm/drm_managed.h>
 
 #include "rknpu_compat.h"
 #include "rknpu_device.h"
@@ -23,16 +16,6 @@
 
 /* Pages that one line of the picture in debugfs shows */
 #define RKNPU_SRAM_LINE 32
-
-static unsigned int pages_of(const struct rknpu_sram *sram)
-{
-	return sram->size >> PAGE_SHIFT;
-}
-
-static void sram_unmap(struct drm_device *drm, void *vaddr)
-{
-	iounmap((void __iomem *)vaddr);
-}
 
 /* The region, or -ENODEV when the device tree names none that is in use. */
 static int find_region(struct device_node *np, struct resource *res)
@@ -55,15 +38,9 @@ static int find_region(struct device_node *np, struct resource *res)
 int rknpu_sram_init(struct rknpu_device *rknpu)
 {
 	struct device *dev = rknpu->nodes[0]->dev;
-	struct rknpu_sram *sram = &rknpu->sram;
 	struct resource res;
-	void __iomem *vaddr;
 	phys_addr_t end;
 	int ret;
-
-	ret = drmm_mutex_init(&rknpu->drm, &sram->lock);
-	if (ret)
-		return ret;
 
 	if (find_region(dev->of_node, &res)) {
 		dev_info(dev, "no SRAM in the device tree: buffers lie in DRAM only\n");
@@ -75,95 +52,13 @@ int rknpu_sram_init(struct rknpu_device *rknpu)
 		return 0;
 	}
 
-	vaddr = ioremap_wc(res.start, resource_size(&res));
-	if (!vaddr)
-		return -ENOMEM;
-	ret = drmm_add_action_or_reset(&rknpu->drm, sram_unmap, (void __force *)vaddr);
+	ret = rknpu_pool_init(&rknpu->drm, &rknpu->sram, res.start, resource_size(&res));
 	if (ret)
 		return ret;
-	sram->bitmap = drmm_kcalloc(&rknpu->drm, BITS_TO_LONGS(resource_size(&res) >> PAGE_SHIFT),
-				    sizeof(*sram->bitmap), GFP_KERNEL);
-	if (!sram->bitmap)
-		return -ENOMEM;
-
-	sram->vaddr = vaddr;
-	sram->base = res.start;
-	sram->size = resource_size(&res);
-	end = sram->base + sram->size;
-	dev_info(dev, "RKNPU: sram region: [%pa, %pa), sram size: %#zx\n", &sram->base, &end,
-		 sram->size);
+	end = res.end + 1;
+	dev_info(dev, "RKNPU: sram region: [%pa, %pa), sram size: %#zx\n", &res.start, &end,
+		 rknpu->sram.size);
 	return 0;
-}
-
-/* Length of the longest run of free pages */
-static unsigned int longest_run(const struct rknpu_sram *sram)
-{
-	unsigned int start, end, longest = 0;
-
-	for_each_clear_bitrange(start, end, sram->bitmap, pages_of(sram))
-		longest = max(longest, end - start);
-	return longest;
-}
-
-/**
- * rknpu_sram_alloc() - take SRAM, or less than asked for, or none
- * @sram: the pool
- * @want: bytes, whole pages
- * @offset: filled in: where it starts in the pool
- *
- * Return: bytes given, all zero.
- */
-size_t rknpu_sram_alloc(struct rknpu_sram *sram, size_t want, size_t *offset)
-{
-	unsigned int pages, first;
-
-	if (!sram->size)
-		return 0;
-
-	guard(mutex)(&sram->lock);
-
-	pages = min_t(size_t, want >> PAGE_SHIFT, longest_run(sram));
-	if (!pages)
-		return 0;
-	first = bitmap_find_next_zero_area(sram->bitmap, pages_of(sram), 0, pages, 0);
-	bitmap_set(sram->bitmap, first, pages);
-
-	want = (size_t)pages << PAGE_SHIFT;
-	*offset = (size_t)first << PAGE_SHIFT;
-	sram->used += want;
-	memset_io(sram->vaddr + *offset, 0, want);
-	return want;
-}
-
-/**
- * rknpu_sram_free() - give SRAM back
- * @sram: the pool
- * @offset: where it starts
- * @size: bytes, may be 0
- *
- * Nothing uses it any more, neither the NPU nor a mapping.
- */
-void rknpu_sram_free(struct rknpu_sram *sram, size_t offset, size_t size)
-{
-	if (!size)
-		return;
-
-	guard(mutex)(&sram->lock);
-
-	bitmap_clear(sram->bitmap, offset >> PAGE_SHIFT, size >> PAGE_SHIFT);
-	sram->used -= size;
-}
-
-/**
- * rknpu_sram_available() - how much is free
- * @sram: the pool
- *
- * Return: bytes.
- */
-size_t rknpu_sram_available(struct rknpu_sram *sram)
-{
-	guard(mutex)(&sram->lock);
-	return sram->size - sram->used;
 }
 
 /**
@@ -171,9 +66,9 @@ size_t rknpu_sram_available(struct rknpu_sram *sram)
  * @sram: the pool; nothing is printed without SRAM
  * @m: where to
  */
-void rknpu_sram_show(struct rknpu_sram *sram, struct seq_file *m)
+void rknpu_sram_show(struct rknpu_pool *sram, struct seq_file *m)
 {
-	unsigned int i, pages = pages_of(sram);
+	unsigned int i, pages = sram->size >> PAGE_SHIFT;
 
 	if (!pages)
 		return;

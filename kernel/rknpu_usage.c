@@ -55,14 +55,17 @@ void rknpu_usage_uncharge(struct rknpu_space *space, u64 bytes)
 }
 
 /**
- * rknpu_usage_add_sram() - a process has more or less SRAM
+ * rknpu_usage_add_chip() - a process has more or less memory on the chip
  * @space: the process
- * @bytes: how much more
+ * @sram: how much more SRAM
+ * @nbuf: how much more of the on-chip buffer
  */
-void rknpu_usage_add_sram(struct rknpu_space *space, s64 bytes)
+void rknpu_usage_add_chip(struct rknpu_space *space, s64 sram, s64 nbuf)
 {
-	atomic64_add(bytes, &space->usage.sram);
-	atomic64_add(bytes, &space->rknpu->usage.sram);
+	atomic64_add(sram, &space->usage.sram);
+	atomic64_add(nbuf, &space->usage.nbuf);
+	atomic64_add(sram, &space->rknpu->usage.sram);
+	atomic64_add(nbuf, &space->rknpu->usage.nbuf);
 }
 
 /**
@@ -78,9 +81,9 @@ void rknpu_usage_add_iova(struct rknpu_space *space, s64 bytes)
 
 static void show_line(struct seq_file *m, const struct rknpu_usage *usage)
 {
-	seq_printf(m, "%12lld %8lld %10lld %12lld\n", (s64)atomic64_read(&usage->bytes),
+	seq_printf(m, "%12lld %8lld %10lld %12lld %8lld\n", (s64)atomic64_read(&usage->bytes),
 		   (s64)atomic64_read(&usage->objects), (s64)atomic64_read(&usage->sram),
-		   (s64)atomic64_read(&usage->iova));
+		   (s64)atomic64_read(&usage->iova), (s64)atomic64_read(&usage->nbuf));
 }
 
 /**
@@ -92,7 +95,8 @@ void rknpu_usage_show(struct rknpu_device *rknpu, struct seq_file *m)
 {
 	struct rknpu_space *space;
 
-	seq_printf(m, "%7s %12s %8s %10s %12s\n", "pid", "bytes", "objects", "sram", "iova");
+	seq_printf(m, "%7s %12s %8s %10s %12s %8s\n", "pid", "bytes", "objects", "sram", "iova",
+		   "nbuf");
 
 	guard(mutex)(&rknpu->spaces_lock);
 

@@ -19,13 +19,15 @@ struct rknpu_usage {
 	atomic64_t objects;
 	/** @sram: bytes of them that lie in SRAM */
 	atomic64_t sram;
+	/** @nbuf: bytes of them that lie in the on-chip buffer */
+	atomic64_t nbuf;
 	/** @iova: bytes of NPU addresses in use */
 	atomic64_t iova;
 };
 
 int rknpu_usage_charge(struct rknpu_space *space, u64 bytes);
 void rknpu_usage_uncharge(struct rknpu_space *space, u64 bytes);
-void rknpu_usage_add_sram(struct rknpu_space *space, s64 bytes);
+void rknpu_usage_add_chip(struct rknpu_space *space, s64 sram, s64 nbuf);
 void rknpu_usage_add_iova(struct rknpu_space *space, s64 bytes);
 void rknpu_usage_show(struct rknpu_device *rknpu, struct seq_file *m);
 

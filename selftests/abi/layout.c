@@ -158,7 +158,7 @@ FIELD(rknpu_get_param, param, 0, 4);
 FIELD(rknpu_get_param, pad, 4, 4);
 FIELD(rknpu_get_param, value, 8, 8);
 
-SIZE(rknpu_mem_info, 56);
+SIZE(rknpu_mem_info, 64);
 FIELD(rknpu_mem_info, handle, 0, 4);
 FIELD(rknpu_mem_info, pad, 4, 4);
 FIELD(rknpu_mem_info, flags, 8, 4);
@@ -169,9 +169,10 @@ FIELD(rknpu_mem_info, obj_addr, 32, 8);
 FIELD(rknpu_mem_info, dma_addr, 40, 8);
 FIELD(rknpu_mem_info, iommu_domain_id, 48, 4);
 FIELD(rknpu_mem_info, pad2, 52, 4);
+FIELD(rknpu_mem_info, nbuf_size, 56, 8);
 
 VALUE(DRM_IOCTL_RKNPU_GET_PARAM, 0xc0106450);
-VALUE(DRM_IOCTL_RKNPU_MEM_INFO, 0xc0386451);
+VALUE(DRM_IOCTL_RKNPU_MEM_INFO, 0xc0406451);
 
 SIZE(rknpu_syncobj, 16);
 FIELD(rknpu_syncobj, handle, 0, 4);

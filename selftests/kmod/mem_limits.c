@@ -442,10 +442,10 @@ TEST_F(limits, clients_text)
 	expect_clients(_metadata, usage);
 
 	ASSERT_EQ(0, create(self->fd, 1, &first));
-	usage = (struct npu_usage) { PAGE, 1, 0, PAGE };
+	usage = (struct npu_usage) { PAGE, 1, 0, PAGE, 0 };
 	expect_clients(_metadata, usage);
 	ASSERT_EQ(0, create_in(other, iommu ? 5 : 0, MIB + 1, &second));
-	usage = (struct npu_usage) { MIB + 2 * PAGE, 2, 0, MIB + 2 * PAGE };
+	usage = (struct npu_usage) { MIB + 2 * PAGE, 2, 0, MIB + 2 * PAGE, 0 };
 	expect_clients(_metadata, usage);
 	ASSERT_EQ(0, npu_create(self->fd, &sram));
 	usage.bytes += 3 * PAGE;
@@ -457,7 +457,7 @@ TEST_F(limits, clients_text)
 
 	EXPECT_EQ(0, npu_destroy(self->fd, sram.handle));
 	EXPECT_EQ(0, npu_destroy(self->fd, first));
-	usage = (struct npu_usage) { MIB + PAGE, 1, 0, MIB + PAGE };
+	usage = (struct npu_usage) { MIB + PAGE, 1, 0, MIB + PAGE, 0 };
 	expect_clients(_metadata, usage);
 	close(other);
 	expect_clients(_metadata, (struct npu_usage) {});

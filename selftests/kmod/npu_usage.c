@@ -13,8 +13,8 @@
 
 static bool parse(const char *figures, struct npu_usage *usage)
 {
-	return sscanf(figures, "%lld %lld %lld %lld", &usage->bytes, &usage->objects, &usage->sram,
-		      &usage->iova) == 4;
+	return sscanf(figures, "%lld %lld %lld %lld %lld", &usage->bytes, &usage->objects,
+		      &usage->sram, &usage->iova, &usage->nbuf) == 5;
 }
 
 /* pid 0: the total */
@@ -51,7 +51,8 @@ struct npu_usage npu_usage_total(void)
 
 bool npu_usage_equal(struct npu_usage a, struct npu_usage b)
 {
-	return a.bytes == b.bytes && a.objects == b.objects && a.sram == b.sram && a.iova == b.iova;
+	return a.bytes == b.bytes && a.objects == b.objects && a.sram == b.sram &&
+	       a.iova == b.iova && a.nbuf == b.nbuf;
 }
 
 void npu_usage_line(char line[80], pid_t pid, struct npu_usage usage)
@@ -60,8 +61,8 @@ void npu_usage_line(char line[80], pid_t pid, struct npu_usage usage)
 
 	if (pid)
 		snprintf(who, sizeof(who), "%7d", pid);
-	snprintf(line, 80, "%s %12lld %8lld %10lld %12lld\n", who, usage.bytes, usage.objects,
-		 usage.sram, usage.iova);
+	snprintf(line, 80, "%s %12lld %8lld %10lld %12lld %8lld\n", who, usage.bytes,
+		 usage.objects, usage.sram, usage.iova, usage.nbuf);
 }
 
 void npu_usage_text(char *text, size_t len)
@@ -127,8 +128,8 @@ bool npu_state_returns(const struct npu_state *before, int fd)
 
 static void print_usage(const char *who, struct npu_usage u)
 {
-	printf("# %s: %lld bytes, %lld objects, %lld SRAM, %lld IOVA\n", who, u.bytes, u.objects,
-	       u.sram, u.iova);
+	printf("# %s: %lld bytes, %lld objects, %lld SRAM, %lld IOVA, %lld NBUF\n", who, u.bytes,
+	       u.objects, u.sram, u.iova, u.nbuf);
 }
 
 static void print_state(const char *when, const struct npu_state *s)

@@ -8,7 +8,7 @@
 
 /* One line of the debugfs node "clients". */
 struct npu_usage {
-	long long bytes, objects, sram, iova;
+	long long bytes, objects, sram, iova, nbuf;
 };
 
 /* The line of a process, or all zero if it has none. */
@@ -16,7 +16,7 @@ struct npu_usage npu_usage_of(pid_t pid);
 struct npu_usage npu_usage_total(void);
 bool npu_usage_equal(struct npu_usage a, struct npu_usage b);
 /* The first line of "clients", as it must be; and the lines of a process and of the total. */
-#define NPU_USAGE_HEAD "    pid        bytes  objects       sram         iova\n"
+#define NPU_USAGE_HEAD "    pid        bytes  objects       sram         iova     nbuf\n"
 void npu_usage_line(char line[80], pid_t pid, struct npu_usage usage);
 /* The whole text of "clients". */
 void npu_usage_text(char *text, size_t len);

@@ -161,11 +161,17 @@ struct rknpu_mem_create {
 	__u64 obj_addr;
 	/** @dma_addr: out, address of the buffer as the NPU sees it, below 4 GiB */
 	__u64 dma_addr;
-	/** @sram_size: in/out, bytes of SRAM wanted (0: as many as fit); bytes of SRAM given */
+	/**
+	 * @sram_size: in/out, bytes wanted on the chip (0: as many as fit), in SRAM and then in the
+	 * on-chip buffer, as @flags say; bytes of SRAM given
+	 */
 	__u64 sram_size;
 	/** @iommu_domain_id: in, address space of the process to put the buffer into, 0 to 15 */
 	__s32 iommu_domain_id;
-	/** @core_mask: in, core the buffer is for, only used to place it in an on-chip buffer */
+	/**
+	 * @core_mask: in, the core that uses the buffer, if it is put into an on-chip buffer of
+	 * which each core has a part. 0: any core; more than one: any part.
+	 */
 	__u32 core_mask;
 };
 
@@ -380,7 +386,7 @@ struct rknpu_action {
 
 /** enum rknpu_param - what DRM_IOCTL_RKNPU_GET_PARAM can tell */
 enum rknpu_param {
-	/** @RKNPU_PARAM_ABI_LEVEL: 3; rises when this header gains something */
+	/** @RKNPU_PARAM_ABI_LEVEL: 4; rises when this header gains something */
 	RKNPU_PARAM_ABI_LEVEL = 0,
 	/** @RKNPU_PARAM_SOC: number in the name of the SoC, e.g. 3588 */
 	RKNPU_PARAM_SOC = 1,
@@ -402,6 +408,10 @@ enum rknpu_param {
 	RKNPU_PARAM_MAX_TASKS = 9,
 	/** @RKNPU_PARAM_FEATURES: mask of &enum rknpu_feature */
 	RKNPU_PARAM_FEATURES = 10,
+	/** @RKNPU_PARAM_NBUF_TOTAL: bytes of the NPU's on-chip buffer, 0 without one; level 4 */
+	RKNPU_PARAM_NBUF_TOTAL = 11,
+	/** @RKNPU_PARAM_NBUF_FREE: bytes of it that are free now; level 4 */
+	RKNPU_PARAM_NBUF_FREE = 12,
 };
 
 /** enum rknpu_feature - bits of %RKNPU_PARAM_FEATURES */
@@ -463,6 +473,11 @@ struct rknpu_mem_info {
 	__u32 iommu_domain_id;
 	/** @pad2: in, 0 */
 	__u32 pad2;
+	/**
+	 * @nbuf_size: out, how many of the bytes after @sram_size lie in the NPU's on-chip buffer;
+	 * level 4
+	 */
+	__u64 nbuf_size;
 };
 
 /* Limits of SUBMIT_ASYNC */
