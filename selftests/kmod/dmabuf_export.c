@@ -13,8 +13,8 @@
 #include "npu_proc.h"
 
 #define PAGE 4096
-/* Of the buffers that begin in SRAM this much lies there. */
-#define SRAM (4 * PAGE)
+/* Of the buffers that begin on the chip this much lies there. */
+#define ON_CHIP (4 * PAGE)
 #define SIZE (16 * PAGE)
 #define WRITE_COMBINED (RKNPU_MEM_NON_CONTIGUOUS | RKNPU_MEM_WRITE_COMBINE)
 #define MS 1000 /* in microseconds */
@@ -37,23 +37,29 @@ FIXTURE_VARIANT_ADD(export, write_combined) { .flags = WRITE_COMBINED };
 FIXTURE_VARIANT_ADD(export, uncached) { .flags = RKNPU_MEM_NON_CONTIGUOUS };
 FIXTURE_VARIANT_ADD(export, contiguous) { .flags = RKNPU_MEM_CACHEABLE };
 FIXTURE_VARIANT_ADD(export, sram) { .flags = NPU_DATA | RKNPU_MEM_TRY_ALLOC_SRAM };
+FIXTURE_VARIANT_ADD(export, nbuf) { .flags = NPU_DATA | RKNPU_MEM_TRY_ALLOC_NBUF };
 
 FIXTURE_SETUP(export)
 {
+	struct rknpu_mem_info info = {};
 	__u32 pool = 0;
 
 	npu_fault_none();
 	self->fd = npu_open();
 	ASSERT_LE(0, self->fd);
 	self->made = (struct rknpu_mem_create) {
-		.size = SIZE, .flags = variant->flags, .sram_size = SRAM,
+		.size = SIZE, .flags = variant->flags, .sram_size = ON_CHIP,
 	};
 	ASSERT_EQ(0, npu_create(self->fd, &self->made));
 	/* Without SRAM, or an IOMMU to put it before other memory, all is other memory. */
 	ASSERT_EQ(0, npu_action(self->fd, RKNPU_GET_TOTAL_SRAM_SIZE, &pool));
 	pool = npu_has_iommu(self->fd) ? pool : 0;
-	ASSERT_EQ(pool && variant->flags & RKNPU_MEM_TRY_ALLOC_SRAM ? SRAM : 0,
+	ASSERT_EQ(pool && variant->flags & RKNPU_MEM_TRY_ALLOC_SRAM ? ON_CHIP : 0,
 		  self->made.sram_size);
+	info.handle = self->made.handle;
+	ASSERT_EQ(0, npu_ioctl(self->fd, DRM_IOCTL_RKNPU_MEM_INFO, &info));
+	pool = npu_soc()->nbuf;
+	ASSERT_EQ(pool && variant->flags & RKNPU_MEM_TRY_ALLOC_NBUF ? ON_CHIP : 0, info.nbuf_size);
 	self->dmabuf = npu_export(self->fd, self->made.handle);
 	ASSERT_LE(0, self->dmabuf);
 	self->map = mmap(NULL, SIZE, PROT_READ | PROT_WRITE, MAP_SHARED, self->dmabuf, 0);

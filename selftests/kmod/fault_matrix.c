@@ -358,7 +358,7 @@ TEST_F_TIMEOUT(matrix, one_core, 180)
 {
 	unsigned int core;
 
-	for (core = 0; core < NPU_CORES; core++) {
+	for (core = 0; core < npu_cores(); core++) {
 		one_case(_metadata, self, variant, 1U << core, core);
 		restore(_metadata, self);
 	}
@@ -378,7 +378,7 @@ TEST_F_TIMEOUT(matrix, three_cores, 180)
 {
 	unsigned int core;
 
-	for (core = 0; core < NPU_CORES; core++) {
+	for (core = 0; core < npu_cores(); core++) {
 		one_case(_metadata, self, variant, 7, core);
 		restore(_metadata, self);
 	}

@@ -47,7 +47,7 @@ static int runs_parents_job(void *arg)
 
 	if (npu_sync(fd, mm->c.token, RKNPU_MEM_SYNC_MASK, 0, mm->c.size))
 		return 1;
-	npu_matmul_job(mm, &job, RKNPU_CORE1_MASK, 0, mm->m);
+	npu_matmul_job(mm, &job, npu_core(1), 0, mm->m);
 	return npu_submit(fd, &job) ? 2 : 0;
 }
 
@@ -172,7 +172,7 @@ static int orphan(void *arg)
 	/* The end of the opener closes the other side. */
 	if (read(fds[2], &byte, 1) != 0)
 		return 1;
-	answer = npu_good_job(fds[0], RKNPU_CORE2_MASK);
+	answer = npu_good_job(fds[0], npu_core(2));
 	return write(fds[1], &answer, sizeof(answer)) != sizeof(answer);
 }
 

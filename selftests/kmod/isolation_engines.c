@@ -137,7 +137,7 @@ static int program_run(struct program *p, __u32 core_mask)
 	unsigned int core;
 	int ret;
 
-	for (core = 0; core < NPU_CORES; core++)
+	for (core = 0; core < npu_cores(); core++)
 		job.subcore_task[core].task_number = 1;
 	ret = npu_submit(p->list.fd, &job);
 	return npu_bo_from_device(&p->out) ?: ret;
@@ -320,7 +320,7 @@ TEST_F_TIMEOUT(engines, memory_of_another_process, 60)
 	if (!(npu_param(self->fd, RKNPU_PARAM_FEATURES) & RKNPU_FEATURE_ISOLATION))
 		SKIP(return, "no IOMMU: the NPU reaches all memory");
 	memcpy(before, self->secret.map, PAGE);
-	for (core = 0; core < NPU_CORES; core++) {
+	for (core = 0; core < npu_cores(); core++) {
 		struct attack a = { 1U << core, variant->reg, self->secret.dma };
 
 		EXPECT_EQ(FAULTED, npu_join(npu_spawn(attack, &a), 20000)) {

@@ -43,7 +43,7 @@ FIXTURE_TEARDOWN(life)
 	unsigned int core;
 
 	npu_fault_none();
-	for (core = 0; core < NPU_CORES; core++)
+	for (core = 0; core < npu_cores(); core++)
 		EXPECT_EQ(0, npu_good_job(self->fd, 1U << core));
 	EXPECT_EQ(0, npu_ctl_misuse(text, sizeof(text))) {
 		TH_LOG("%s", text);
@@ -91,7 +91,7 @@ TEST_F(life, killed_while_the_job_hangs)
 {
 	unsigned int core;
 
-	for (core = 0; core < NPU_CORES; core++) {
+	for (core = 0; core < npu_cores(); core++) {
 		struct victim v = { 1U << core, 0, 1 };
 		unsigned int starts = npu_ctl_core(core, VNPU_CTL_STARTS);
 		pid_t pid;
@@ -110,7 +110,7 @@ TEST_F(life, killed_while_the_job_computes)
 {
 	unsigned int core;
 
-	for (core = 0; core < NPU_CORES; core++) {
+	for (core = 0; core < npu_cores(); core++) {
 		struct victim v = { 1U << core, 0, 1000 };
 		pid_t pid;
 
@@ -144,19 +144,20 @@ TEST_F(life, killed_while_waiting_for_the_core)
 /* All that a killed process had comes back, at once enough for the next. */
 TEST_F_TIMEOUT(life, memory_of_the_killed, 400)
 {
-	struct victim v = { RKNPU_CORE1_MASK, 8 * MIB, 1 };
+	const unsigned int core = npu_cores() - 1;
+	struct victim v = { 1U << core, 8 * MIB, 1 };
 	unsigned int i;
 	long before = 0;
 
-	npu_fault(1, VNPU_FAULT_HANG, 0);
+	npu_fault(core, VNPU_FAULT_HANG, 0);
 	for (i = 0; i < 24; i++) {
-		unsigned int starts = npu_ctl_core(1, VNPU_CTL_STARTS);
+		unsigned int starts = npu_ctl_core(core, VNPU_CTL_STARTS);
 		pid_t pid;
 
 		if (i == 4)
 			before = npu_used_memory();
 		pid = npu_spawn(run_for_ever, &v);
-		wait_for_start(1, starts + 1);
+		wait_for_start(core, starts + 1);
 		expect_quick_death(_metadata, pid);
 	}
 	EXPECT_GT(before + 4096, npu_used_memory());
@@ -215,7 +216,7 @@ TEST_F_TIMEOUT(life, open_use_close, 300)
 		int fd = npu_open();
 
 		ASSERT_LE(0, fd);
-		ASSERT_EQ(0, npu_good_job(fd, i % 4 ? 1U << (i % 4 - 1) : 0));
+		ASSERT_EQ(0, npu_good_job(fd, i % 4 ? npu_core(i % 4 - 1) : 0));
 		close(fd);
 		if (i == 50)
 			before = npu_used_memory();
@@ -225,7 +226,7 @@ TEST_F_TIMEOUT(life, open_use_close, 300)
 
 static int exits_with_job_done(void *arg)
 {
-	return -npu_good_job(*(int *)arg, RKNPU_CORE1_MASK);
+	return -npu_good_job(*(int *)arg, npu_core(1));
 }
 
 /* A child uses the file that it inherited; its end takes nothing away. */

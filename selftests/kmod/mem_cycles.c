@@ -365,7 +365,7 @@ TEST_F_TIMEOUT(cycles, given_up_during_a_job, 120)
 		ASSERT_EQ(0, npu_destroy(self->fd, arg.handle));
 		/* Jobs of another core end meanwhile. */
 		if (i % 1000 == 0)
-			ASSERT_EQ(0, npu_good_job(self->fd, RKNPU_CORE1_MASK));
+			ASSERT_EQ(0, npu_good_job(self->fd, npu_core(1)));
 	}
 	waiting = npu_usage_of(getpid());
 	EXPECT_LE(before.own.iova + (long long)count * PAGE, waiting.iova);

@@ -266,7 +266,7 @@ static int submit_after(struct things *t)
 	if (ret)
 		return ret;
 	fence = job.fence_fd;
-	npu_matmul_job(&t->mm, &job, RKNPU_CORE1_MASK, 0, t->mm.m);
+	npu_matmul_job(&t->mm, &job, npu_core(1), 0, t->mm.m);
 	job.flags |= RKNPU_JOB_FENCE_IN;
 	job.fence_fd = fence;
 	ret = npu_submit(t->fd, &job);
@@ -289,7 +289,7 @@ static int submit_async(struct things *t)
 		return ret;
 	t->point++;
 
-	npu_async_init(&job, &t->mm, RKNPU_CORE1_MASK, 1, 1);
+	npu_async_init(&job, &t->mm, npu_core(1), 1, 1);
 	npu_async_wait(&job, t->syncobj, 0);
 	npu_async_wait(&job, t->timeline, t->point);
 	npu_async_signal(&job, t->timeline, t->point + 1);
@@ -395,6 +395,7 @@ TEST_F_TIMEOUT(inject, create_of_every_kind, 300)
 		RKNPU_MEM_CONTIGUOUS | RKNPU_MEM_WRITE_COMBINE,
 		NPU_DATA | RKNPU_MEM_DMA32,
 		NPU_DATA | RKNPU_MEM_TRY_ALLOC_SRAM,
+		NPU_DATA | RKNPU_MEM_TRY_ALLOC_NBUF,
 	};
 	static const struct call call = { "MEM_CREATE", create, HANDLE, MEMORY };
 	unsigned int i;

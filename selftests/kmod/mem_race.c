@@ -95,6 +95,7 @@ static void create(struct racer *r)
 {
 	static const __u32 kinds[] = {
 		NPU_DATA, NPU_TASKS, RKNPU_MEM_WRITE_COMBINE, NPU_DATA | RKNPU_MEM_TRY_ALLOC_SRAM,
+		NPU_DATA | RKNPU_MEM_TRY_ALLOC_NBUF,
 	};
 	struct rknpu_mem_create arg = {
 		.size = 1 + next(r) % (6 * PAGE), .flags = kinds[next(r) % ARRAY_SIZE(kinds)],

@@ -12,7 +12,6 @@
 #include "npu_proc.h"
 
 #define DRIVER "/sys/bus/platform/drivers/RKNPU/"
-#define DEVICE "fdab0000.npu"
 
 #define MAX_NODES 16
 
@@ -91,12 +90,12 @@ __u64 npu_usable_cores(int fd)
 
 int npu_unbind(void)
 {
-	return npu_write_file(DRIVER "unbind", DEVICE);
+	return npu_write_file(DRIVER "unbind", npu_device_name());
 }
 
 int npu_bind(void)
 {
-	return npu_write_file(DRIVER "bind", DEVICE);
+	return npu_write_file(DRIVER "bind", npu_device_name());
 }
 
 int npu_rebind(void)
@@ -114,28 +113,75 @@ int npu_bad_access(int fd)
 	return npu_has_iommu(fd) ? -EFAULT : -EIO;
 }
 
-/* The node of core 0, which is that of all cores in the form of the vendor. */
-#define TREE_NPU "/proc/device-tree/npu@fdab0000/"
-#define TREE_SRAM "/proc/device-tree/sram@ff001000/rknpu-sram@0/"
+#define TREE "/proc/device-tree/"
+
+static bool exists(const char *pattern)
+{
+	glob_t found = {};
+	bool one = !glob(pattern, 0, NULL, &found);
+
+	globfree(&found);
+	return one;
+}
 
 bool npu_tree_has_iommu(void)
 {
-	glob_t found = {};
-	bool has = !glob("/proc/device-tree/npu@*/iommus", 0, NULL, &found);
-
-	globfree(&found);
-	return has;
+	return exists(TREE "npu@*/iommus");
 }
 
 bool npu_tree_has_supply(void)
 {
-	return !access(TREE_NPU "rknpu-supply", F_OK) || !access(TREE_NPU "npu-supply", F_OK);
+	return exists(TREE "npu@*/rknpu-supply") || exists(TREE "npu@*/npu-supply");
 }
 
 bool npu_tree_has_sram(void)
 {
 	/* Nodes without a status are in use. */
-	return !access(TREE_NPU "rockchip,sram", F_OK) && access(TREE_SRAM "status", F_OK);
+	return exists(TREE "npu@*/rockchip,sram") && !exists(TREE "sram@*/rknpu-sram@*/status");
+}
+
+const char *npu_device_name(void)
+{
+	static char name[32];
+	glob_t found = {};
+
+	/* In the order of their addresses: the first one is that of core 0. */
+	if (!name[0] && !glob(TREE "npu@*", 0, NULL, &found))
+		snprintf(name, sizeof(name), "%s.npu", strchr(found.gl_pathv[0], '@') + 1);
+	globfree(&found);
+	return name;
+}
+
+#define POWER "/sys/bus/platform/devices/%s/power/%s"
+
+int npu_power_write(const char *file, const char *text)
+{
+	char path[128];
+
+	snprintf(path, sizeof(path), POWER, npu_device_name(), file);
+	return npu_write_file(path, text);
+}
+
+bool npu_power_is_off(void)
+{
+	char path[128], text[32] = "";
+	int fd;
+
+	snprintf(path, sizeof(path), POWER, npu_device_name(), "runtime_status");
+	fd = open(path, O_RDONLY);
+	if (fd < 0 || read(fd, text, sizeof(text) - 1) < 0)
+		text[0] = '\0';
+	close(fd);
+	return !strncmp(text, "suspended", 9);
+}
+
+bool npu_power_goes_off(int timeout_ms)
+{
+	long end = npu_now_ms() + timeout_ms;
+
+	while (!npu_power_is_off() && npu_now_ms() < end)
+		npu_sleep_ms(20);
+	return npu_power_is_off();
 }
 
 int npu_create(int fd, struct rknpu_mem_create *arg)

@@ -12,15 +12,14 @@
 #include <linux/types.h>
 #include <drm/rknpu_drm.h>
 
+#include "npu_soc.h"
+
 /* Buffer flags that the vendor's runtime 2.3 uses: for data, and for the array of tasks. */
 #define NPU_DATA (RKNPU_MEM_NON_CONTIGUOUS | RKNPU_MEM_CACHEABLE | \
 		  RKNPU_MEM_IOMMU_LIMIT_IOVA_ALIGNMENT)
 #define NPU_TASKS (NPU_DATA | RKNPU_MEM_KERNEL_MAPPING)
 
 enum npu_node { NPU_PRIMARY, NPU_RENDER };
-
-/* Number of cores of the SoC under test (RK3588). */
-#define NPU_CORES 3
 
 /* File of the first node whose driver is called rknpu, opened read-write. */
 int npu_open_node(enum npu_node kind);
@@ -56,6 +55,14 @@ int npu_bad_access(int fd);
 bool npu_tree_has_iommu(void);
 bool npu_tree_has_supply(void);
 bool npu_tree_has_sram(void);
+/* Name of the NPU's device, in the mainline form of that of core 0, e.g. "fdab0000.npu". */
+const char *npu_device_name(void);
+
+/* Writes a file of its runtime PM; the driver has switched it off. */
+int npu_power_write(const char *file, const char *text);
+bool npu_power_is_off(void);
+/* It is off before the time is up. */
+bool npu_power_goes_off(int timeout_ms);
 
 /* dma-buf file descriptor of a buffer, and handle of a dma-buf in a file. */
 int npu_export(int fd, __u32 handle);

@@ -123,7 +123,7 @@ void npu_instant(bool on)
 {
 	unsigned int core;
 
-	for (core = 0; core < NPU_CORES; core++)
+	for (core = 0; core < npu_cores(); core++)
 		write_ctl(VNPU_CTL_CORE(core) + VNPU_CTL_INSTANT, on);
 }
 
@@ -137,7 +137,7 @@ __u32 npu_ctl_total(unsigned int offset)
 	unsigned int core;
 	__u32 sum = 0;
 
-	for (core = 0; core < NPU_CORES; core++)
+	for (core = 0; core < npu_cores(); core++)
 		sum += npu_ctl_core(core, offset);
 	return sum;
 }

@@ -283,10 +283,18 @@ void npu_matmul_job(const struct npu_matmul *mm, struct rknpu_submit *job, __u32
 		.core_mask = core_mask,
 		.fence_fd = -1,
 	};
-	for (core = 0; core < NPU_CORES; core++) {
-		job->subcore_task[core].task_start = first;
-		job->subcore_task[core].task_number = count;
-	}
+	for (core = 0; core < npu_cores(); core++)
+		npu_job_range(job, core, first, count);
+}
+
+void npu_job_range(struct rknpu_submit *job, unsigned int core, __u32 first, __u32 count)
+{
+	job->subcore_task[core].task_start = first;
+	job->subcore_task[core].task_number = count;
+	if (npu_cores() > 1)
+		return;
+	job->task_start = first;
+	job->task_number = count;
 }
 
 void npu_matmul_gang(const struct npu_matmul *mm, struct rknpu_submit *job, __u32 core_mask)

@@ -64,7 +64,12 @@ struct rknpu_task *npu_matmul_task(struct npu_matmul *mm, unsigned int row);
 /* A blocking PC job of rows [first, first + count) for whichever core runs it. */
 void npu_matmul_job(const struct npu_matmul *mm, struct rknpu_submit *job, __u32 core_mask,
 		    unsigned int first, unsigned int count);
-/* The same of all rows for several cores at once; each has its share, of one row at least. */
+/*
+ * Sets the range of a core, in jobs that may run on one core: its element of the table, and where
+ * there is but one core that of the job.
+ */
+void npu_job_range(struct rknpu_submit *job, unsigned int core, __u32 first, __u32 count);
+/* A job of all rows for several cores at once; each has its share, of one row at least. */
 void npu_matmul_gang(const struct npu_matmul *mm, struct rknpu_submit *job, __u32 core_mask);
 
 /* Fills C with a pattern that no result has. */

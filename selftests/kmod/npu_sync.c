@@ -293,7 +293,7 @@ void npu_async_init(struct npu_async *job, const struct npu_matmul *mm, __u32 co
 		.signals = (__u64)(unsigned long)job->signal,
 		.buffers = (__u64)(unsigned long)job->buffer,
 	};
-	for (core = 0; core < NPU_CORES; core++) {
+	for (core = 0; core < npu_cores(); core++) {
 		job->args.range[core].task_start = first;
 		job->args.range[core].task_number = count;
 	}

@@ -233,7 +233,7 @@ int npu_vector_load(struct npu_vector *v, const char *name)
 		v->job.timeout = 6000;
 		v->job.task_number = v->tasks;
 		v->job.fence_fd = -1;
-		for (core = 0; core < NPU_CORES; core++)
+		for (core = 0; core < npu_cores(); core++)
 			v->job.subcore_task[core].task_number = v->tasks;
 	}
 	return 0;

@@ -140,7 +140,7 @@ FIXTURE_TEARDOWN(power)
 	unsigned int core;
 
 	npu_fault_none();
-	for (core = 0; core < NPU_CORES; core++)
+	for (core = 0; core < npu_cores(); core++)
 		EXPECT_EQ(0, npu_matmul_run(&self->mm, 1U << core, 6000));
 	npu_matmul_destroy(&self->mm);
 	close(self->fd);
@@ -239,11 +239,11 @@ TEST_F(power, off_between_jobs)
 TEST_F_TIMEOUT(power, on_while_jobs_come, 120)
 {
 	unsigned int i, core, looked = 0;
-	long before;
+	long before = 0;
 	int off;
 
 	for (i = 0; i < 20; i++) {
-		for (core = 0; core < NPU_CORES; core++) {
+		for (core = 0; core < npu_cores(); core++) {
 			before = npu_now_ms();
 			EXPECT_EQ(0, npu_matmul_run(&self->mm, 1U << core, 6000));
 		}
@@ -297,7 +297,7 @@ TEST_F_TIMEOUT(power, right_results_after_a_failure, 60)
 {
 	unsigned int core;
 
-	for (core = 0; core < NPU_CORES; core++) {
+	for (core = 0; core < npu_cores(); core++) {
 		npu_fault(core, VNPU_FAULT_HANG, 0);
 		EXPECT_EQ(-ETIMEDOUT, npu_matmul_run(&self->mm, 1U << core, 50));
 		npu_fault_none();
@@ -318,7 +318,7 @@ TEST_F_TIMEOUT(power, can_not_be_had, 60)
 
 	if (!npu_kernel_injects())
 		SKIP(return, "the kernel injects no failures");
-	for (core = 0; core < NPU_CORES; core++) {
+	for (core = 0; core < npu_cores(); core++) {
 		ASSERT_TRUE(wait_for_off());
 		users = users_of_supplies();
 		npu_ctl_clear(VNPU_CTL_CLEAR_COUNTERS);
@@ -368,7 +368,7 @@ TEST_F_TIMEOUT(power, races_with_jobs, 120)
 
 	for_all("autosuspend_delay_ms", set_delay, "0");
 	for (i = 0; i < rounds; i++) {
-		ASSERT_EQ(0, npu_matmul_run(&self->mm, 1U << i % NPU_CORES, 6000)) {
+		ASSERT_EQ(0, npu_matmul_run(&self->mm, 1U << i % npu_cores(), 6000)) {
 			TH_LOG("round %u", i);
 		}
 		npu_sleep_ms(i * 7 % 230);

@@ -63,7 +63,7 @@ FIXTURE_TEARDOWN(suspend)
 
 	npu_fault_none();
 	npu_write_file("/sys/power/pm_test", "none");
-	for (core = 0; core < NPU_CORES; core++)
+	for (core = 0; core < npu_cores(); core++)
 		EXPECT_EQ(0, npu_good_job(self->fd, 1U << core));
 	close(self->fd);
 	EXPECT_EQ(0, npu_ctl_misuse(text, sizeof(text))) {
@@ -134,10 +134,10 @@ TEST_F_TIMEOUT(suspend, idle, 60)
 {
 	unsigned int core;
 
-	for (core = 0; core < NPU_CORES; core++)
+	for (core = 0; core < npu_cores(); core++)
 		EXPECT_EQ(0, npu_good_job(self->fd, 1U << core));
 	EXPECT_EQ(0, sleep_once());
-	for (core = 0; core < NPU_CORES; core++)
+	for (core = 0; core < npu_cores(); core++)
 		EXPECT_EQ(0, npu_good_job(self->fd, 1U << core));
 	set_delay("100");
 	npu_sleep_ms(1000);
@@ -160,11 +160,11 @@ TEST_F_TIMEOUT(suspend, outstanding_work, 120)
 
 	ASSERT_LE(0, timeline);
 	ASSERT_LE(0, foreign);
-	for (core = 0; core < NPU_CORES; core++)
+	for (core = 0; core < npu_cores(); core++)
 		npu_slow(core, 20 * MS);
 	for (i = 0; i < ARRAY_SIZE(clients); i++)
 		pids[i] = npu_spawn(compute, &clients[i]);
-	for (core = 0; core < NPU_CORES; core++)
+	for (core = 0; core < npu_cores(); core++)
 		while (!npu_ctl_core(core, VNPU_CTL_STARTS))
 			npu_sleep_ms(1);
 	for (i = 0; i < QUEUED; i++) {
@@ -322,7 +322,7 @@ TEST_F_TIMEOUT(suspend, no_power_afterwards, 60)
 	}
 	while (!npu_ctl_core(0, VNPU_CTL_STARTS))
 		npu_sleep_ms(1);
-	ASSERT_EQ(0, npu_inject(NPU_FAIL_POWER_ON, 0, NPU_CORES));
+	ASSERT_EQ(0, npu_inject(NPU_FAIL_POWER_ON, 0, npu_cores()));
 	sleep_once();
 	ASSERT_EQ(0, npu_inject_end(NPU_FAIL_POWER_ON));
 	npu_fault_none();

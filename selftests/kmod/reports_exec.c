@@ -42,7 +42,7 @@ FIXTURE_TEARDOWN(report)
 
 	npu_fault_none();
 	npu_matmul_destroy(&self->mm);
-	for (core = 0; core < NPU_CORES; core++)
+	for (core = 0; core < npu_cores(); core++)
 		EXPECT_EQ(0, npu_good_job(self->fd, 1U << core));
 	close(self->fd);
 }
@@ -116,12 +116,12 @@ static int good_jobs(void *arg)
 static int load_of(unsigned int core)
 {
 	char text[128] = "";
-	int load[NPU_CORES], fd = open(LOAD, O_RDONLY);
+	int load[NPU_MAX_CORES], fd = open(LOAD, O_RDONLY);
 	ssize_t len = read(fd, text, sizeof(text) - 1);
 
 	close(fd);
 	if (len <= 0 || sscanf(text, "NPU load:  Core0: %d%%, Core1: %d%%, Core2: %d%%,", &load[0],
-			       &load[1], &load[2]) != NPU_CORES)
+			       &load[1], &load[2]) != NPU_MAX_CORES)
 		return -1;
 	return load[core];
 }
@@ -187,7 +187,7 @@ TEST_F_TIMEOUT(report, thirty_models, 120)
 	unsigned int ids[32], core, i;
 	pid_t pids[32];
 
-	for (core = 0; core < NPU_CORES; core++)
+	for (core = 0; core < npu_cores(); core++)
 		npu_slow(core, 200 * MS);
 	for (i = 0; i < ARRAY_SIZE(pids); i++) {
 		ids[i] = i;
@@ -212,7 +212,7 @@ TEST_F_TIMEOUT(report, auto_piles_work_on_one_core, 60)
 		ASSERT_EQ(0, npu_matmul_create(&mm[i], self->fd, 1, 64, 32, i));
 	/* The address space is there before it starts. */
 	ASSERT_EQ(0, npu_matmul_run(&self->mm, 1, 6000));
-	for (core = 0; core < NPU_CORES; core++)
+	for (core = 0; core < npu_cores(); core++)
 		npu_slow(core, 50 * MS);
 	npu_ctl_clear(VNPU_CTL_CLEAR_COUNTERS);
 	for (i = 0; i < JOBS; i++) {
@@ -225,7 +225,7 @@ TEST_F_TIMEOUT(report, auto_piles_work_on_one_core, 60)
 		close(fences[i]);
 		npu_matmul_destroy(&mm[i]);
 	}
-	for (core = 0; core < NPU_CORES; core++) {
+	for (core = 0; core < npu_cores(); core++) {
 		EXPECT_LE(JOBS / 3 - 2, npu_ctl_core(core, VNPU_CTL_STARTS));
 		EXPECT_GE(JOBS / 3 + 2, npu_ctl_core(core, VNPU_CTL_STARTS));
 	}
@@ -247,7 +247,7 @@ TEST_F_TIMEOUT(report, three_cores_for_hours, 180)
 			before = npu_used_memory();
 	}
 	EXPECT_GT(before + 2048, npu_used_memory());
-	for (core = 0; core < NPU_CORES; core++) {
+	for (core = 0; core < npu_cores(); core++) {
 		EXPECT_EQ(jobs, npu_ctl_core(core, VNPU_CTL_STARTS));
 		EXPECT_EQ(0, npu_ctl_core(core, VNPU_CTL_RESETS));
 	}
@@ -305,12 +305,12 @@ TEST_F(report, attached_once)
 	char text[128];
 	unsigned int i;
 
-	for (i = 0; i < NPU_CORES; i++)
+	for (i = 0; i < npu_cores(); i++)
 		EXPECT_EQ(0, npu_matmul_run(&self->mm, 1U << i, 6000));
 	npu_ctl_clear(VNPU_CTL_CLEAR_COUNTERS | VNPU_CTL_CLEAR_RECORDS);
 	for (i = 0; i < 100; i++) {
 		npu_matmul_poison(&self->mm);
-		EXPECT_EQ(0, npu_matmul_run(&self->mm, 1U << i % NPU_CORES, 6000));
+		EXPECT_EQ(0, npu_matmul_run(&self->mm, 1U << i % npu_cores(), 6000));
 	}
 	EXPECT_EQ(0, npu_ctl_total(VNPU_CTL_MMU_WRITES));
 	/* The core is reset before its address space is restored, else the model complains. */
@@ -339,7 +339,7 @@ static void *tagged_jobs(void *arg)
 		t->wrong++;
 	else
 		for (i = 0; i < t->rounds; i++)
-			t->wrong += npu_matmul_run(&mm, 1U << t->id % NPU_CORES, 6000) != 0;
+			t->wrong += npu_matmul_run(&mm, 1U << t->id % npu_cores(), 6000) != 0;
 	npu_matmul_destroy(&mm);
 	return NULL;
 }
@@ -351,7 +351,7 @@ TEST_F_TIMEOUT(report, results_of_other_threads, 120)
 	pthread_t ids[6];
 	unsigned int i;
 
-	for (i = 0; i < NPU_CORES; i++)
+	for (i = 0; i < npu_cores(); i++)
 		npu_slow(i, i * 500);
 	for (i = 0; i < 6; i++) {
 		threads[i] = (struct tagged){ self->fd, i, npu_kernel_is_slow() ? 100 : 200, 0 };

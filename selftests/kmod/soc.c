@@ -124,6 +124,39 @@ TEST_F(soc, starts_of_a_long_chain)
 	npu_matmul_destroy(&mm);
 }
 
+/*
+ * More tasks than any start takes. All have one list, which is its own successor: a chain that only
+ * the number of tasks ends.
+ */
+TEST_F(soc, chain_longer_than_a_start)
+{
+	const unsigned int tasks = self->is->max_tasks + 1;
+	struct rknpu_submit job;
+	struct npu_matmul mm;
+	struct npu_bo array;
+	unsigned int i;
+
+	ASSERT_EQ(0, npu_matmul_create(&mm, self->fd, 2, 32, 32, 7));
+	npu_matmul_set(&mm, 0, NPU_REG_PC_NEXT, mm.regcmd.dma);
+	ASSERT_EQ(0, npu_bo_create(&array, self->fd, tasks * sizeof(struct rknpu_task),
+				   NPU_TASKS));
+	for (i = 0; i < tasks; i++)
+		((struct rknpu_task *)array.map)[i] = *npu_matmul_task(&mm, 0);
+	npu_bo_to_device(&array);
+	npu_instant(true);
+	npu_ctl_clear(VNPU_CTL_CLEAR_COUNTERS);
+	npu_matmul_job(&mm, &job, RKNPU_CORE0_MASK, 0, tasks);
+	job.task_obj_addr = array.token;
+	job.timeout = 60000;
+	EXPECT_EQ(0, npu_submit(self->fd, &job));
+	EXPECT_EQ(tasks, job.task_counter);
+	EXPECT_EQ(2, npu_ctl_core(0, VNPU_CTL_STARTS));
+	EXPECT_EQ(tasks, npu_ctl_core(0, VNPU_CTL_TASKS));
+	EXPECT_EQ(0, npu_matmul_wrong(&mm, 0, 1));
+	npu_bo_destroy(&array);
+	npu_matmul_destroy(&mm);
+}
+
 /* A part of a job: one core takes it from the job, several have it core by core. */
 TEST_F(soc, part_of_a_job)
 {
@@ -355,14 +388,19 @@ static bool is_off(const struct npu_soc *soc, const char *path)
 /* What the hardware needs after power-on is there for the first job and for counters. */
 TEST_F(soc, power_off_and_on)
 {
+	struct npu_matmul mm;
+	unsigned int i, core;
 	char path[128];
-	unsigned int i;
 	__u32 value = 0;
 	long end;
 
+	ASSERT_EQ(0, npu_matmul_create(&mm, self->fd, 3, 64, 32, 6));
 	ASSERT_EQ(0, set_delay("50"));
 	find_power(path, sizeof(path), "runtime_status");
-	for (i = 0; i < 3; i++) {
+	for (i = 0; i < 4; i++) {
+		/* Of an odd number of tasks, so that the register groups are not where they were. */
+		for (core = 0; core < npu_cores(); core++)
+			EXPECT_EQ(0, npu_matmul_run(&mm, 1U << core, 6000));
 		end = npu_now_ms() + 5000;
 		while (!is_off(self->is, path) && npu_now_ms() < end)
 			npu_sleep_ms(20);
@@ -372,6 +410,7 @@ TEST_F(soc, power_off_and_on)
 				      npu_good_job(self->fd, RKNPU_CORE_AUTO_MASK));
 	}
 	ASSERT_EQ(0, set_delay("3000"));
+	npu_matmul_destroy(&mm);
 }
 
 TEST_HARNESS_MAIN

@@ -103,11 +103,13 @@ TEST_F(async, runs_on_the_cores_of_the_mask)
 	for (i = 0; i < ARRAY_SIZE(masks); i++) {
 		__u32 mask = masks[i];
 
+		if (mask && !npu_mask_valid(mask))
+			continue;
 		npu_matmul_poison(&self->mm);
 		npu_async_init(&self->job, &self->mm, mask, 0, 4);
 		if (mask == 3 || mask == 7) {
 			/* One row each; on two cores the last rows belong to core 2 in vain. */
-			for (core = 0; core < NPU_CORES; core++) {
+			for (core = 0; core < npu_cores(); core++) {
 				self->job.args.range[core].task_start = core;
 				self->job.args.range[core].task_number = 1;
 			}
@@ -206,7 +208,7 @@ TEST_F(async, waits_for_a_job_on_another_core)
 
 	npu_slow(0, 50 * MS);
 	npu_async_signal(&self->job, self->in, 0);
-	npu_async_init(&second, &self->other, 2, 0, 2);
+	npu_async_init(&second, &self->other, npu_core(1), 0, 2);
 	npu_async_wait(&second, self->in, 0);
 	npu_async_signal(&second, self->out, 0);
 	ASSERT_EQ(0, npu_async_submit(self->fd, &self->job));
@@ -534,17 +536,18 @@ static bool only_result(const struct npu_bo *bo, size_t at)
 TEST_F(async, result_of_a_good_job)
 {
 	struct rknpu_job_result *result;
+	const unsigned int core = npu_cores() - 1;
 	long long before = npu_now_ns();
 	struct npu_bo bo;
 
 	ASSERT_EQ(0, ask_result(self, &bo));
 	result = bo.map + 4096 - 16;
-	npu_slow(1, 10 * MS);
-	self->job.args.core_mask = 2;
+	npu_slow(core, 10 * MS);
+	self->job.args.core_mask = 1U << core;
 	ASSERT_EQ(0, npu_async_submit(self->fd, &self->job));
 	EXPECT_EQ(0, npu_syncobj_wait(self->fd, self->out, 0, 5000));
 	EXPECT_EQ(0, result->error);
-	EXPECT_EQ(2, result->core_mask);
+	EXPECT_EQ(1U << core, result->core_mask);
 	EXPECT_EQ(4, result->task_counter);
 	/* One pair of bits: of one register group or the other */
 	EXPECT_NE(0, result->int_status & NPU_INT_DPU);
@@ -611,7 +614,7 @@ TEST_F(async, mixes_with_submit)
 	npu_async_signal(&self->job, self->out, 0);
 	ASSERT_EQ(0, npu_async_submit(self->fd, &self->job));
 	fence = npu_syncobj_export(self->fd, self->out);
-	npu_matmul_job(&self->other, &submit, 2, 0, 2);
+	npu_matmul_job(&self->other, &submit, npu_core(1), 0, 2);
 	submit.flags |= RKNPU_JOB_FENCE_IN;
 	submit.fence_fd = fence;
 	EXPECT_EQ(0, npu_submit(self->fd, &submit));

@@ -43,7 +43,7 @@ FIXTURE_TEARDOWN(bad)
 	char text[256];
 	unsigned int core;
 
-	for (core = 0; core < NPU_CORES; core++)
+	for (core = 0; core < npu_cores(); core++)
 		EXPECT_EQ(0, npu_matmul_run(&self->mm, 1U << core, 6000));
 	EXPECT_EQ(0, npu_ctl_misuse(text, sizeof(text))) {
 		TH_LOG("%s", text);
@@ -76,11 +76,13 @@ static void expect_refused(struct __test_metadata *_metadata, FIXTURE_DATA(bad) 
 TEST_F(bad, core_mask)
 {
 	static const __u32 masks[] = {
-		5, 6, 8, 9, 0xf, 0x10, 0xff, 0xffff, 0x80000000, 0x80000001, 0xffffffff,
+		2, 3, 4, 5, 6, 7, 8, 9, 0xf, 0x10, 0xff, 0xffff, 0x80000000, 0x80000001, 0xffffffff,
 	};
 	unsigned int i;
 
 	for (i = 0; i < ARRAY_SIZE(masks); i++) {
+		if (npu_mask_valid(masks[i]))
+			continue;
 		self->job.core_mask = masks[i];
 		expect_refused(_metadata, self, "core mask", masks[i]);
 	}
@@ -99,11 +101,11 @@ TEST_F(bad, empty_range)
 {
 	unsigned int core;
 
-	for (core = 0; core < NPU_CORES; core++) {
+	for (core = 0; core < npu_cores(); core++) {
 		npu_matmul_job(&self->mm, &self->job, 1U << core, 0, 4);
-		self->job.subcore_task[core].task_number = 0;
+		npu_job_range(&self->job, core, 0, 0);
 		expect_refused(_metadata, self, "core", core);
-		self->job.subcore_task[core].task_start = 3;
+		npu_job_range(&self->job, core, 3, 0);
 		expect_refused(_metadata, self, "core", core);
 	}
 	/* Three cores take their ranges from elements 2 to 4. */
@@ -129,17 +131,19 @@ TEST_F(bad, range_outside_the_array)
 	};
 	unsigned int i, core;
 
-	for (core = 0; core < NPU_CORES; core++) {
+	for (core = 0; core < npu_cores(); core++) {
 		for (i = 0; i < ARRAY_SIZE(ranges); i++) {
 			self->job.core_mask = 1U << core;
-			self->job.subcore_task[core] = ranges[i];
+			npu_job_range(&self->job, core, ranges[i].task_start,
+				      ranges[i].task_number);
 			expect_refused(_metadata, self, "range", i);
 		}
 	}
 	self->job.core_mask = RKNPU_CORE_AUTO_MASK;
 	for (i = 0; i < ARRAY_SIZE(ranges); i++) {
-		for (core = 0; core < NPU_CORES; core++)
-			self->job.subcore_task[core] = ranges[i];
+		for (core = 0; core < npu_cores(); core++)
+			npu_job_range(&self->job, core, ranges[i].task_start,
+				      ranges[i].task_number);
 		expect_refused(_metadata, self, "range of auto", i);
 	}
 }
@@ -293,7 +297,7 @@ TEST_F(bad, in_fence)
 	close(file);
 }
 
-/* A structure cut short has empty ranges. */
+/* A structure cut short has empty ranges in its table. */
 TEST_F(bad, short_structure)
 {
 	static const unsigned long requests[] = {
@@ -306,7 +310,9 @@ TEST_F(bad, short_structure)
 	for (i = 0; i < ARRAY_SIZE(requests); i++) {
 		struct rknpu_submit job = self->job;
 
-		EXPECT_EQ(-EINVAL, npu_ioctl(self->fd, requests[i], &job));
+		/* One core needs no table; the first piece ends before its range. */
+		EXPECT_EQ(npu_cores() == 1 && i ? 0 : -EINVAL,
+			  npu_ioctl(self->fd, requests[i], &job));
 	}
 }
 
@@ -315,7 +321,7 @@ TEST_F_TIMEOUT(bad, thousands_leave_no_trace, 120)
 	long before;
 	unsigned int i;
 
-	self->job.subcore_task[0].task_start = 0xffffffff;
+	npu_job_range(&self->job, 0, 0xffffffff, 4);
 	for (i = 0; i < 5000; i++) {
 		struct rknpu_submit job = self->job;
 
@@ -434,7 +440,7 @@ TEST_F(odd, is_survived)
 	unsigned int core, tries;
 	int ret;
 
-	for (core = 0; core < NPU_CORES; core++) {
+	for (core = 0; core < npu_cores(); core++) {
 		struct rknpu_task *task = npu_matmul_task(&self->mm, 0);
 		struct rknpu_submit job;
 		long before, took;

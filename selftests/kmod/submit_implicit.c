@@ -241,7 +241,7 @@ struct peer {
 	int dmabuf, submitted;
 };
 
-/* Writes the shared buffer, slowly, on core 1, and leaves without waiting for the end. */
+/* Writes the shared buffer, slowly, on another core, and leaves without waiting for the end. */
 static int write_shared(void *arg)
 {
 	struct peer *peer = arg;
@@ -253,7 +253,7 @@ static int write_shared(void *arg)
 	if (fd < 0 || npu_matmul_create(&mm, fd, 4, 64, 32, 5) ||
 	    npu_bo_import(&shared, fd, peer->dmabuf))
 		return 1;
-	npu_async_init(&job, &mm, 2, 0, 4);
+	npu_async_init(&job, &mm, npu_core(1), 0, 4);
 	npu_async_buffer(&job, shared.handle, WRITE);
 	if (npu_async_submit(fd, &job))
 		return 2;
@@ -274,7 +274,7 @@ TEST_F(implicit, waits_for_another_process)
 
 	ASSERT_LE(0, dmabuf);
 	ASSERT_EQ(0, pipe(submitted));
-	npu_slow(1, 100 * MS);
+	npu_slow(__builtin_ctz(npu_core(1)), 100 * MS);
 	peer = (struct peer) { dmabuf, submitted[1] };
 	pid = npu_spawn(write_shared, &peer);
 	ASSERT_EQ(1, read(submitted[0], &byte, 1));
@@ -394,9 +394,11 @@ TEST_F_TIMEOUT(implicit, opposite_orders_do_not_lock_up, 60)
 		ASSERT_EQ(0, npu_bo_create(&bo[i], self->fd, 4096, NPU_DATA));
 	for (i = 0; i < 4; i++) {
 		racer[i] = (struct racer) {
-			.fd = self->fd, .mm = &self->mm, .core_mask = i, .backwards = i % 2,
+			.fd = self->fd, .mm = &self->mm, .backwards = i % 2,
 		};
-		racer[i].core_mask = i == 3 ? 7 : i;
+		/* Any core, two of them, and all at once. */
+		if (i)
+			racer[i].core_mask = i == 3 ? npu_all_cores() : npu_core(i - 1);
 		for (k = 0; k < 4; k++)
 			racer[i].buffer[k] = bo[k].handle;
 		ASSERT_EQ(0, pthread_create(&thread[i], NULL, race, &racer[i]));

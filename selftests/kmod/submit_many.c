@@ -49,12 +49,16 @@ static int wait_for(int fence)
 static int random_job(struct npu_matmul *mm, __u32 domain)
 {
 	static const __u32 masks[] = { 0, 0, 0, 1, 2, 4, 3, 7 };
-	__u32 mask = masks[rand() % ARRAY_SIZE(masks)];
-	unsigned int rows = mask == 7 ? 3 : mask == 3 ? 2 : 1, row;
 	bool blocking = rand() % 2;
 	struct rknpu_submit job;
+	unsigned int rows, row;
+	__u32 mask;
 	int ret;
 
+	do {
+		mask = masks[rand() % ARRAY_SIZE(masks)];
+	} while (mask && !npu_mask_valid(mask));
+	rows = mask == 7 ? 3 : mask == 3 ? 2 : 1;
 	npu_matmul_poison(mm);
 	npu_matmul_job(mm, &job, mask, 0, 1);
 	for (row = 0; rows > 1 && row < rows; row++)

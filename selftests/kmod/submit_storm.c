@@ -43,7 +43,7 @@ FIXTURE_TEARDOWN(storm)
 	ASSERT_EQ(0, npu_rebind());
 	fd = npu_open();
 	ASSERT_LE(0, fd);
-	for (core = 0; core < NPU_CORES; core++)
+	for (core = 0; core < npu_cores(); core++)
 		EXPECT_EQ(0, npu_good_job(fd, 1U << core));
 	close(fd);
 }

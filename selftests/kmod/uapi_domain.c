@@ -88,7 +88,7 @@ TEST_F(domain, jobs_in_each)
 		ASSERT_EQ(0, npu_matmul_create_in(&mm[id], self->fd, id, 4, 64, 32, id));
 	for (round = 0; round < 3; round++) {
 		for (id = 0; id < self->num; id++) {
-			EXPECT_EQ(0, run_in(&mm[id], id, id % 4 ? 1U << (id % 4 - 1) : 0)) {
+			EXPECT_EQ(0, run_in(&mm[id], id, id % 4 ? npu_core(id % 4 - 1) : 0)) {
 				TH_LOG("domain %d, round %d", id, round);
 			}
 		}
@@ -108,7 +108,7 @@ TEST_F(domain, jobs_in_the_wrong_one)
 	if (self->num == 1)
 		SKIP(return, ONE_ONLY);
 	ASSERT_EQ(0, npu_matmul_create_in(&mm, self->fd, 5, 4, 64, 32, 1));
-	for (core = 0; core < NPU_CORES; core++) {
+	for (core = 0; core < npu_cores(); core++) {
 		EXPECT_EQ(-EFAULT, run_in(&mm, 0, 1U << core));
 		EXPECT_EQ(-EFAULT, run_in(&mm, 15, 1U << core));
 		EXPECT_EQ(0, npu_matmul_touched(&mm, 0, 4));
@@ -209,7 +209,7 @@ static int hangs_in_domain_7(void *arg)
 	if (fd < 0 || npu_matmul_create_in(&mm, fd, 7, 1, 64, 32, 1))
 		return 1;
 	npu_matmul_no_start(&mm, 0);
-	npu_matmul_job(&mm, &job, RKNPU_CORE1_MASK, 0, 1);
+	npu_matmul_job(&mm, &job, npu_core(1), 0, 1);
 	job.iommu_domain_id = 7;
 	job.timeout = 500;
 	return npu_submit(fd, &job) != -ETIMEDOUT;
@@ -226,7 +226,7 @@ TEST_F(domain, hang_in_another)
 	ASSERT_EQ(0, npu_matmul_create_in(&mm, self->fd, 2, 4, 64, 32, 1));
 	npu_ctl_clear(VNPU_CTL_CLEAR_COUNTERS);
 	pid = npu_spawn(hangs_in_domain_7, NULL);
-	while (!npu_ctl_core(1, VNPU_CTL_STARTS))
+	while (!npu_ctl_total(VNPU_CTL_STARTS))
 		npu_sleep_ms(1);
 	before = npu_now_ms();
 	EXPECT_EQ(0, run_in(&mm, 2, RKNPU_CORE0_MASK));

@@ -17,7 +17,6 @@
 #define NOBODY 65534
 
 /* Core clock and NPU supply of the virtual board. */
-#define BOARD_HZ 200000000
 #define BOARD_MICROVOLT 850000
 
 FIXTURE(node)
@@ -127,9 +126,9 @@ static void expect_answer(struct __test_metadata *_metadata, int fd, const struc
 TEST_F(node, actions_that_answer)
 {
 	const struct answer answers[] = {
-		{ RKNPU_GET_HW_VERSION, 0, 0x46495245 },
+		{ RKNPU_GET_HW_VERSION, 0, npu_soc()->hw_version },
 		{ RKNPU_GET_DRV_VERSION, 0, 908 },
-		{ RKNPU_GET_FREQ, 0, BOARD_HZ },
+		{ RKNPU_GET_FREQ, 0, npu_soc()->hz },
 		/* Some boards don't say what powers the NPU. */
 		{ RKNPU_GET_VOLT, 0, npu_tree_has_supply() ? BOARD_MICROVOLT : 0 },
 		{ RKNPU_GET_IOMMU_EN, 0, npu_tree_has_iommu() },
@@ -144,9 +143,7 @@ TEST_F(node, actions_that_answer)
 TEST_F(node, actions_refused)
 {
 	static const __u32 refused[] = {
-		RKNPU_SET_FREQ, RKNPU_SET_VOLT, RKNPU_GET_BW_PRIORITY, RKNPU_SET_BW_PRIORITY,
-		RKNPU_GET_BW_EXPECT, RKNPU_SET_BW_EXPECT, RKNPU_GET_BW_TW, RKNPU_SET_BW_TW,
-		RKNPU_POWER_ON, RKNPU_POWER_OFF,
+		RKNPU_SET_FREQ, RKNPU_SET_VOLT, RKNPU_POWER_ON, RKNPU_POWER_OFF,
 		26, 27, 63, 0x100, 0x1000, 0x7fffffff, 0x80000000, 0x80000001, 0xffffffff,
 	};
 	unsigned int i;
@@ -158,7 +155,24 @@ TEST_F(node, actions_refused)
 	}
 }
 
-/* RK3588 has no traffic counters: the calls succeed and leave the value alone. */
+TEST_F(node, bandwidth_registers_are_absent)
+{
+	static const __u32 refused[] = {
+		RKNPU_GET_BW_PRIORITY, RKNPU_SET_BW_PRIORITY, RKNPU_GET_BW_EXPECT,
+		RKNPU_SET_BW_EXPECT, RKNPU_GET_BW_TW, RKNPU_SET_BW_TW,
+	};
+	unsigned int i;
+
+	if (npu_soc()->bandwidth)
+		SKIP(return, "the SoC has bandwidth registers");
+	for (i = 0; i < ARRAY_SIZE(refused); i++) {
+		struct answer answer = { refused[i], -EINVAL, ANY_VALUE };
+
+		expect_answer(_metadata, self->fd, &answer);
+	}
+}
+
+/* On SoCs without traffic counters the calls succeed and leave the value alone. */
 TEST_F(node, traffic_counters_are_absent)
 {
 	static const struct answer answers[] = {
@@ -170,6 +184,8 @@ TEST_F(node, traffic_counters_are_absent)
 	};
 	unsigned int i;
 
+	if (npu_soc()->counters)
+		SKIP(return, "the SoC has traffic counters");
 	for (i = 0; i < ARRAY_SIZE(answers); i++)
 		expect_answer(_metadata, self->fd, &answers[i]);
 }
@@ -192,7 +208,7 @@ TEST_F(node, reset_is_accepted)
 
 	EXPECT_EQ(0, npu_action(self->fd, RKNPU_ACT_RESET, &value));
 	EXPECT_EQ(0, npu_action(self->fd, RKNPU_GET_HW_VERSION, &value));
-	EXPECT_EQ(0x46495245, value);
+	EXPECT_EQ(npu_soc()->hw_version, value);
 }
 
 TEST_F(node, domain_choice)

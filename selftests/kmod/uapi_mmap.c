@@ -30,10 +30,11 @@ FIXTURE_VARIANT_ADD(map, uncached) { .flags = RKNPU_MEM_NON_CONTIGUOUS };
 FIXTURE_VARIANT_ADD(map, write_combined) { .flags = 0x5 };
 FIXTURE_VARIANT_ADD(map, contiguous) { .flags = RKNPU_MEM_CACHEABLE };
 FIXTURE_VARIANT_ADD(map, sram) { .flags = NPU_DATA | RKNPU_MEM_TRY_ALLOC_SRAM };
+FIXTURE_VARIANT_ADD(map, nbuf) { .flags = NPU_DATA | RKNPU_MEM_TRY_ALLOC_NBUF };
 
 FIXTURE_SETUP(map)
 {
-	/* Where there is SRAM, it is the first five pages. */
+	/* Where there is SRAM or NBUF, it is the first five pages. */
 	struct rknpu_mem_create arg = {
 		.size = SIZE, .flags = variant->flags, .sram_size = 5 * PAGE,
 	};

@@ -37,19 +37,22 @@ static int get_param(int fd, __u32 param, __u64 *value)
 TEST_F(query, params)
 {
 	const bool iommu = npu_tree_has_iommu();
+	/* By number of cores: never 5 and 6. */
+	static const __u64 masks[] = { 0, 0x3, 0xf, 0x9f };
 	const struct {
 		__u32 param;
 		__u64 value;
 	} params[] = {
-		{ RKNPU_PARAM_SOC, 3588 },
-		{ RKNPU_PARAM_HW_VERSION, 0x46495245 },
-		{ RKNPU_PARAM_NUM_CORES, 3 },
-		{ RKNPU_PARAM_USABLE_CORES, 7 },
-		/* 0 to 4 and 7: never 5 and 6. */
-		{ RKNPU_PARAM_CORE_MASKS, 0x9f },
+		{ RKNPU_PARAM_SOC, npu_soc()->number },
+		{ RKNPU_PARAM_HW_VERSION, npu_soc()->hw_version },
+		{ RKNPU_PARAM_NUM_CORES, npu_cores() },
+		{ RKNPU_PARAM_USABLE_CORES, npu_all_cores() },
+		{ RKNPU_PARAM_CORE_MASKS, masks[npu_cores()] },
 		{ RKNPU_PARAM_NUM_DOMAINS, iommu ? 16 : 1 },
-		{ RKNPU_PARAM_MAX_TASKS, 4095 },
+		{ RKNPU_PARAM_MAX_TASKS, npu_soc()->max_tasks },
+		{ RKNPU_PARAM_NBUF_TOTAL, npu_soc()->nbuf },
 		{ RKNPU_PARAM_FEATURES, RKNPU_FEATURE_CORE_RESET | RKNPU_FEATURE_SUBMIT_ASYNC |
+			RKNPU_FEATURE_CANCEL |
 			(iommu ? RKNPU_FEATURE_IOMMU | RKNPU_FEATURE_ISOLATION : 0) },
 	};
 	unsigned int i;
@@ -64,7 +67,7 @@ TEST_F(query, params)
 		}
 	}
 	EXPECT_EQ(0, get_param(self->fd, RKNPU_PARAM_ABI_LEVEL, &value));
-	EXPECT_LE(2, value);
+	EXPECT_LE(4, value);
 }
 
 TEST_F(query, sram_agrees_with_the_actions)
@@ -98,7 +101,7 @@ TEST_F(query, param_padding)
 	/* What is only "out" doesn't count on input. */
 	arg = (struct rknpu_get_param) { .param = RKNPU_PARAM_SOC, .value = ~0ULL };
 	EXPECT_EQ(0, npu_ioctl(self->fd, DRM_IOCTL_RKNPU_GET_PARAM, &arg));
-	EXPECT_EQ(3588, arg.value);
+	EXPECT_EQ(npu_soc()->number, arg.value);
 }
 
 TEST_F(query, info)
@@ -141,6 +144,23 @@ TEST_F(query, info_changes_nothing)
 	npu_bo_destroy(&bo);
 	close(dmabuf);
 	close(other);
+}
+
+/* Of level 1: the structure ends before the bytes of NBUF. */
+TEST_F(query, info_for_an_older_program)
+{
+	const size_t old = offsetof(struct rknpu_mem_info, nbuf_size);
+	struct rknpu_mem_info info = { .nbuf_size = UNTOUCHED };
+	struct npu_bo bo;
+
+	ASSERT_EQ(0, npu_bo_create(&bo, self->fd, 4096, NPU_DATA));
+	info.handle = bo.handle;
+	ASSERT_EQ(0, npu_ioctl(self->fd, _IOC(_IOC_READ | _IOC_WRITE, DRM_IOCTL_BASE,
+					      DRM_COMMAND_BASE + DRM_RKNPU_MEM_INFO, old), &info));
+	EXPECT_EQ(4096, info.size);
+	EXPECT_EQ(bo.dma, info.dma_addr);
+	EXPECT_EQ(UNTOUCHED, info.nbuf_size);
+	npu_bo_destroy(&bo);
 }
 
 TEST_F(query, info_of_nothing)

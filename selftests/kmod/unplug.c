@@ -139,7 +139,10 @@ static void touch(void *map)
 
 TEST_F(unplug, driver_has_the_vendors_name)
 {
-	EXPECT_EQ(0, access(VENDOR_DRIVER "/fdab0000.npu", F_OK));
+	char path[128];
+
+	snprintf(path, sizeof(path), "%s/%s", VENDOR_DRIVER, npu_device_name());
+	EXPECT_EQ(0, access(path, F_OK));
 }
 
 /* The devices of the device tree: one for all cores, or one for each. */
@@ -164,7 +167,7 @@ TEST_F_TIMEOUT(unplug, devices_of_the_tree, 60)
 		ASSERT_LE(0, fd) {
 			TH_LOG("after %s", b.device);
 		}
-		for (core = 0; core < NPU_CORES; core++) {
+		for (core = 0; core < npu_cores(); core++) {
 			EXPECT_EQ(0, npu_good_job(fd, 1U << core)) {
 				TH_LOG("core %u after %s", core, b.device);
 			}
@@ -239,24 +242,24 @@ static void *run_in_thread(void *arg)
 
 static void unbind_under_jobs(struct __test_metadata *_metadata, FIXTURE_DATA(unplug) * self)
 {
-	struct runner runners[NPU_CORES + 1];
-	pthread_t threads[NPU_CORES + 1];
+	struct runner runners[NPU_MAX_CORES + 1];
+	pthread_t threads[NPU_MAX_CORES + 1];
 	unsigned int i;
 	long before;
 
 	/* One job for each core, and one that queues. */
-	for (i = 0; i <= NPU_CORES; i++) {
+	for (i = 0; i <= npu_cores(); i++) {
 		ASSERT_EQ(0, npu_matmul_create(&runners[i].mm, self->fd, 200, 64, 32, i));
-		runners[i].core_mask = 1U << i % NPU_CORES;
+		runners[i].core_mask = 1U << i % npu_cores();
 		ASSERT_EQ(0, pthread_create(&threads[i], NULL, run_in_thread, &runners[i]));
 	}
-	for (i = 0; i < NPU_CORES; i++) {
+	for (i = 0; i < npu_cores(); i++) {
 		while (!npu_ctl_core(i, VNPU_CTL_STARTS))
 			npu_sleep_ms(1);
 	}
 	before = npu_now_ms();
 	EXPECT_EQ(0, unbind(&self->binding));
-	for (i = 0; i <= NPU_CORES; i++) {
+	for (i = 0; i <= npu_cores(); i++) {
 		ASSERT_EQ(0, pthread_join(threads[i], NULL));
 		EXPECT_EQ(-ENODEV, runners[i].ret) {
 			TH_LOG("job %u", i);
@@ -271,7 +274,7 @@ TEST_F(unplug, running_jobs)
 {
 	unsigned int core;
 
-	for (core = 0; core < NPU_CORES; core++)
+	for (core = 0; core < npu_cores(); core++)
 		npu_slow(core, 100 * MS);
 	unbind_under_jobs(_metadata, self);
 }
@@ -280,7 +283,7 @@ TEST_F(unplug, hanging_jobs)
 {
 	unsigned int core;
 
-	for (core = 0; core < NPU_CORES; core++)
+	for (core = 0; core < npu_cores(); core++)
 		npu_fault(core, VNPU_FAULT_HANG, 0);
 	unbind_under_jobs(_metadata, self);
 }
@@ -360,18 +363,18 @@ TEST_F_TIMEOUT(unplug, waiting_jobs, 120)
 TEST_F_TIMEOUT(unplug, dead_resets, 60)
 {
 	struct npu_matmul mm;
-	__u64 usable = 7;
+	__u64 usable = npu_all_cores();
 	unsigned int core, other;
 	int fd;
 
 	ASSERT_EQ(0, npu_matmul_create(&mm, self->fd, 2, 64, 32, 1));
-	for (core = 0; core < NPU_CORES; core++) {
+	for (core = 0; core < npu_cores(); core++) {
 		EXPECT_EQ(usable, npu_usable_cores(self->fd));
 		npu_fault(core, VNPU_FAULT_HANG | VNPU_FAULT_DEAD_RESET, 0);
 		EXPECT_EQ(-ETIMEDOUT, npu_matmul_run(&mm, 1U << core, 200));
 		usable &= ~(1U << core);
 		EXPECT_EQ(usable, npu_usable_cores(self->fd));
-		for (other = 0; other < NPU_CORES; other++) {
+		for (other = 0; other < npu_cores(); other++) {
 			EXPECT_EQ(other > core ? 0 : -ENODEV,
 				  npu_matmul_run(&mm, 1U << other, 1000)) {
 				TH_LOG("core %u after core %u", other, core);
@@ -385,8 +388,8 @@ TEST_F_TIMEOUT(unplug, dead_resets, 60)
 	ASSERT_EQ(0, bind_again(&self->binding));
 	fd = npu_open();
 	ASSERT_LE(0, fd);
-	EXPECT_EQ(7, npu_usable_cores(fd));
-	for (core = 0; core < NPU_CORES; core++)
+	EXPECT_EQ(npu_all_cores(), npu_usable_cores(fd));
+	for (core = 0; core < npu_cores(); core++)
 		EXPECT_EQ(0, npu_good_job(fd, 1U << core));
 	close(fd);
 }
@@ -449,7 +452,7 @@ TEST_F_TIMEOUT(unplug, many_times, 120)
 
 		ASSERT_LE(0, fd);
 		ASSERT_EQ(0, npu_bo_create(&bo, fd, 1024 * 1024, NPU_DATA));
-		EXPECT_EQ(0, npu_good_job(fd, i % 4 ? 1U << (i % 4 - 1) : 0));
+		EXPECT_EQ(0, npu_good_job(fd, i % 4 ? npu_core(i % 4 - 1) : 0));
 		/* With the file open, and with it closed. */
 		if (i % 2)
 			npu_bo_destroy(&bo);

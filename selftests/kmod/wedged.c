@@ -51,7 +51,7 @@ FIXTURE_TEARDOWN(wedged)
 	ASSERT_EQ(0, npu_rebind());
 	fd = npu_open();
 	ASSERT_LE(0, fd);
-	for (core = 0; core < NPU_CORES; core++)
+	for (core = 0; core < npu_cores(); core++)
 		EXPECT_EQ(0, npu_good_job(fd, 1U << core));
 	close(fd);
 }
@@ -103,7 +103,7 @@ TEST_F_TIMEOUT(wedged, one_core_after_the_other, 60)
 	__u32 value = 0;
 	unsigned int core;
 
-	for (core = 0; core < NPU_CORES; core++) {
+	for (core = 0; core < npu_cores(); core++) {
 		EXPECT_EQ(0, wedged_events(self->events, 200));
 		EXPECT_EQ(0, npu_matmul_run(&self->mm, RKNPU_CORE_AUTO_MASK, 6000));
 		npu_fault(core, VNPU_FAULT_HANG | VNPU_FAULT_DEAD_RESET, 0);
@@ -112,11 +112,11 @@ TEST_F_TIMEOUT(wedged, one_core_after_the_other, 60)
 	EXPECT_EQ(1, wedged_events(self->events, 500));
 	EXPECT_EQ(-ENODEV, npu_matmul_run(&self->mm, RKNPU_CORE_AUTO_MASK, 6000));
 	EXPECT_EQ(-ENODEV, npu_matmul_run(&self->mm, 1, 6000));
-	EXPECT_EQ(-ENODEV, npu_matmul_run(&self->mm, 7, 6000));
+	EXPECT_EQ(-ENODEV, npu_matmul_run(&self->mm, npu_all_cores(), 6000));
 	EXPECT_EQ(-ENODEV, npu_action(self->fd, RKNPU_ACT_RESET, &value));
 	/* What needs no hardware still works, so that programs can clean up and tell. */
 	EXPECT_EQ(0, npu_action(self->fd, RKNPU_GET_HW_VERSION, &value));
-	EXPECT_EQ(0x46495245, value);
+	EXPECT_EQ(npu_soc()->hw_version, value);
 	/* And nothing is said twice. */
 	EXPECT_EQ(0, wedged_events(self->events, 200));
 }
@@ -125,12 +125,12 @@ TEST_F_TIMEOUT(wedged, one_core_after_the_other, 60)
 TEST_F_TIMEOUT(wedged, with_queued_jobs, 60)
 {
 	struct npu_matmul queued;
-	int hung[NPU_CORES], fences[8];
+	int hung[NPU_MAX_CORES], fences[8];
 	struct rknpu_submit job;
 	unsigned int core, i;
 
 	ASSERT_EQ(0, npu_matmul_create(&queued, self->fd, 3, 64, 32, 2));
-	for (core = 0; core < NPU_CORES; core++) {
+	for (core = 0; core < npu_cores(); core++) {
 		npu_fault(core, VNPU_FAULT_HANG | VNPU_FAULT_DEAD_RESET, 0);
 		npu_matmul_job(&self->mm, &job, 1U << core, 0, 1);
 		job.flags |= RKNPU_JOB_NONBLOCK | RKNPU_JOB_FENCE_OUT;
@@ -139,8 +139,8 @@ TEST_F_TIMEOUT(wedged, with_queued_jobs, 60)
 		hung[core] = job.fence_fd;
 	}
 	for (i = 0; i < ARRAY_SIZE(fences); i++)
-		ASSERT_EQ(0, submit_async(&queued, i % 4 ? 1U << (i % 4 - 1) : 0, &fences[i]));
-	for (core = 0; core < NPU_CORES; core++) {
+		ASSERT_EQ(0, submit_async(&queued, i % 4 ? npu_core(i % 4 - 1) : 0, &fences[i]));
+	for (core = 0; core < npu_cores(); core++) {
 		EXPECT_EQ(-ETIMEDOUT, npu_fence_result(hung[core], 10000));
 		close(hung[core]);
 	}
@@ -160,16 +160,18 @@ TEST_F_TIMEOUT(wedged, gang_without_its_core, 60)
 	unsigned int i;
 	int fence;
 
+	if (npu_cores() == 1)
+		SKIP(return, "the SoC has one core");
 	ASSERT_EQ(0, npu_matmul_create(&gang, self->fd, 3, 64, 32, 2));
 	npu_fault(1, VNPU_FAULT_HANG | VNPU_FAULT_DEAD_RESET, 0);
 	ASSERT_EQ(0, submit_async(&self->mm, 2, &fence));
-	npu_matmul_gang(&gang, &job, 7);
+	npu_matmul_gang(&gang, &job, npu_all_cores());
 	job.timeout = 1000;
 	EXPECT_EQ(-ENODEV, npu_submit(self->fd, &job));
 	EXPECT_EQ(-ETIMEDOUT, npu_fence_result(fence, 10000));
 	close(fence);
 	for (i = 0; i < 10; i++)
-		EXPECT_EQ(0, npu_good_job(self->fd, i % 2 ? 1 : 4));
+		EXPECT_EQ(0, npu_good_job(self->fd, i % 2 && npu_cores() > 2 ? 4 : 1));
 	EXPECT_EQ(0, npu_good_job(self->fd, RKNPU_CORE_AUTO_MASK));
 	EXPECT_EQ(0, wedged_events(self->events, 200));
 	npu_matmul_destroy(&gang);

@@ -30,6 +30,21 @@ kmod_programs() {
 	grep -l '^TEST_HARNESS_MAIN' "$repo"/selftests/kmod/*.c | sed 's,.*/,,; s,\.c$,,'
 }
 
+# soc_programs: the driver's interface once more on a board that is not an RK3588. What is left out depends on kernel and
+# machine, not on the SoC, or takes long.
+soc_programs() {
+	kmod_programs | grep -vxE 'mem_.*|lifecycle|reports_exec|submit_(many|storm)|power_.*|fault_matrix|runtime_replay|isolation_engines|shared_space|unplug'
+}
+
+# soc_tests "VM OPTIONS": those on such a board. Tests ask the board what it has, and skip what it has not.
+soc_tests() {
+	local programs
+	mapfile -t programs < <(soc_programs)
+	reasons+='|the SoC has one core|the SoC has no such core|the SoC has traffic counters|the SoC has bandwidth registers'
+	reasons+='|recorded on another kind of SoC|a start takes more tasks'
+	guest_tests "$1" /usr/libexec/rknpu/kmod "${programs[@]}"
+}
+
 # quick_kmod_programs: without those that take long and don't depend on how the NPU is described; the debug kernel runs
 # them in all forms.
 quick_kmod_programs() {

@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
-# The driver on RK3562: one core, 16 bits of task numbers, traffic counters.
+# The driver on RK3562: one core, 16 bits of task numbers, traffic counters, NBUF.
 . "$(dirname "$0")/lib.sh"
 
-guest_tests "--soc rk3562 --dt bsp --timeout 300" /usr/libexec/rknpu/kmod soc
+soc_tests "--soc rk3562 --dt bsp --timeout 600"
