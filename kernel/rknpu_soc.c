@@ -62,8 +62,8 @@ const struct rknpu_soc rknpu_soc_rk3588 = {
 
 /*
  * In this order: a register in both of CNA's register groups, and back to the first one for what is
- * written. The last write does the same for what runs: after a reset that is so anyway, but not when
- * somebody else has kept the power on that the NPU gave up.
+ * written. The last write does the same for what runs: after a reset that is so anyway, but not
+ * when somebody else has kept the power on that the NPU gave up.
  */
 static const struct rknpu_reg_value rk3576_init[] = {
 	{ 0x0010, 0x1 }, { 0x1004, 0x0 }, { 0x1024, 0x80000000 },

@@ -398,7 +398,7 @@ TEST_F(soc, power_off_and_on)
 	ASSERT_EQ(0, set_delay("50"));
 	find_power(path, sizeof(path), "runtime_status");
 	for (i = 0; i < 4; i++) {
-		/* Of an odd number of tasks, so that the register groups are not where they were. */
+		/* Of an odd number of tasks: the register groups are not where they were. */
 		for (core = 0; core < npu_cores(); core++)
 			EXPECT_EQ(0, npu_matmul_run(&mm, 1U << core, 6000));
 		end = npu_now_ms() + 5000;
