@@ -8,6 +8,7 @@
 #include "npu_client.h"
 #include "npu_control.h"
 #include "npu_matmul.h"
+#include "npu_soc.h"
 #include "streams.h"
 
 #define JOBS 200
@@ -93,7 +94,7 @@ static void end_stream(struct stream *s, bool process)
 
 __u32 run_streams(unsigned int number, bool processes)
 {
-	struct stream stream[NPU_CORES] = {};
+	struct stream stream[NPU_MAX_CORES] = {};
 	unsigned int i;
 	__u32 start;
 
