@@ -11,6 +11,7 @@
 #include "npu_control.h"
 #include "npu_matmul.h"
 #include "npu_proc.h"
+#include "npu_soc.h"
 #include "npu_sync.h"
 
 #define MS 1000 /* in microseconds */
@@ -172,7 +173,7 @@ TEST_F(cancel, is_passed_on)
 	npu_async_wait(&self->job, self->in, 0);
 	npu_async_signal(&self->job, self->out, 0);
 	ASSERT_EQ(0, npu_async_submit(self->fd, &self->job));
-	npu_async_init(&second, &self->other, 2, 0, 2);
+	npu_async_init(&second, &self->other, 1U << (npu_cores() - 1), 0, 2);
 	npu_async_wait(&second, self->out, 0);
 	npu_async_signal(&second, last, 0);
 	ASSERT_EQ(0, npu_async_submit(self->fd, &second));
