@@ -25,6 +25,7 @@
 #include "rknpu_regs.h"
 #include "rknpu_sched.h"
 #include "rknpu_soc.h"
+#include "rknpu_traffic.h"
 
 /* So many interrupts that nobody claims are a storm; the kernel gives up a line after 99,900 */
 #define RKNPU_STORM_INTERRUPTS 10000
@@ -169,6 +170,7 @@ int rknpu_core_reset(struct rknpu_core *core)
 			return ret;
 	}
 	udelay(RKNPU_RESET_US);
+	rknpu_traffic_restart(core->io);
 
 	return pc_read(core, RKNPU_PC_INT_MASK) == RKNPU_INT_ALL ? 0 : -EIO;
 }

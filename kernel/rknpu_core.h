@@ -15,6 +15,9 @@ struct rknpu_device;
 struct rknpu_job;
 struct rknpu_node;
 
+/* Traffic counters of a core: two places, with data written, data read and weights read */
+#define RKNPU_MAX_COUNTERS 6
+
 /**
  * struct rknpu_core_io - how to reach a core
  */
@@ -35,6 +38,11 @@ struct rknpu_core_io {
 	unsigned int num_mmu;
 	/** @resets: AXI and AHB reset, NULL when the device tree has none */
 	struct reset_control *resets[2];
+	/**
+	 * @cleared_at: what the traffic counters were when they were last cleared under a job;
+	 * protected by &rknpu_device.reset_lock while the power is on
+	 */
+	u32 cleared_at[RKNPU_MAX_COUNTERS];
 };
 
 /**

@@ -34,6 +34,7 @@
 #include "rknpu_regs.h"
 #include "rknpu_reset.h"
 #include "rknpu_soc.h"
+#include "rknpu_traffic.h"
 #include "rknpu_suspend.h"
 
 /* Time without a job after which the NPU is powered off, as programs know it */
@@ -312,6 +313,7 @@ static int enable_supplies(struct rknpu_node *node)
 static int rknpu_node_resume(struct device *dev)
 {
 	struct rknpu_node *node = dev_get_drvdata(dev);
+	unsigned int i;
 	int ret;
 
 	ret = enable_supplies(node);
@@ -323,6 +325,8 @@ static int rknpu_node_resume(struct device *dev)
 		return ret;
 	}
 	rknpu_reset_write_init(node);
+	for (i = 0; i < node->num_cores; i++)
+		rknpu_traffic_restart(&node->io[i]);
 	WRITE_ONCE(node->powered, true);
 	return 0;
 }

@@ -9,6 +9,7 @@
 #include <linux/capability.h>
 #include <linux/io.h>
 #include <linux/mutex.h>
+#include <linux/string.h>
 
 #include <drm/drm_drv.h>
 #include <drm/drm_managed.h>
@@ -22,45 +23,77 @@
 #include "rknpu_soc.h"
 #include "rknpu_traffic.h"
 
-/* Clears the counters of a core. A chain of tasks may run: it has its lists already. */
+/* The offsets of a core's counters, at most RKNPU_MAX_COUNTERS; how many there are */
+static unsigned int counters_of(const struct rknpu_soc *soc, u32 *offset)
+{
+	unsigned int i, n = 0;
+
+	for (i = 0; i < ARRAY_SIZE(soc->counters) && soc->counters[i]; i++) {
+		offset[n++] = soc->counters[i] + RKNPU_COUNTERS_DATA_WRITTEN;
+		offset[n++] = soc->counters[i] + RKNPU_COUNTERS_DATA_READ;
+		offset[n++] = soc->counters[i] + RKNPU_COUNTERS_WEIGHTS_READ;
+	}
+	return n;
+}
+
+/**
+ * rknpu_traffic_restart() - the counters are at 0: after a reset, and when power comes on
+ * @io: the core
+ */
+void rknpu_traffic_restart(struct rknpu_core_io *io)
+{
+	memset(io->cleared_at, 0, sizeof(io->cleared_at));
+}
+
+/*
+ * Clears the counters of a core. Some take that in slave mode only. A core at work can't be put into
+ * it: the end of each list of a chain says in the same register where the next one is.
+ */
 static void clear_core(struct rknpu_core *core)
 {
 	const struct rknpu_soc *soc = core->rknpu->soc;
-	u32 address = 0;
-	unsigned int i;
+	u32 offset[RKNPU_MAX_COUNTERS];
+	unsigned int i, n = counters_of(soc, offset);
 
 	guard(rknpu_jobs)(core->rknpu);
 
-	if (soc->counters_slave) {
-		address = readl_relaxed(core->io->pc + RKNPU_PC_DATA_ADDR);
-		writel_relaxed(RKNPU_PC_DATA_ADDR_SLAVE, core->io->pc + RKNPU_PC_DATA_ADDR);
+	if (soc->counters_slave && rknpu_dispatch_busy(&core->rknpu->dispatch, core->index)) {
+		for (i = 0; i < n; i++)
+			core->io->cleared_at[i] = readl_relaxed(core->io->pc + offset[i]);
+		return;
 	}
+	if (soc->counters_slave)
+		writel_relaxed(RKNPU_PC_DATA_ADDR_SLAVE, core->io->pc + RKNPU_PC_DATA_ADDR);
 	for (i = 0; i < ARRAY_SIZE(soc->counters) && soc->counters[i]; i++) {
 		void __iomem *clear = core->io->pc + soc->counters[i];
 
 		writel_relaxed(RKNPU_COUNTERS_HOLD | RKNPU_COUNTERS_ENABLE, clear);
 		writel_relaxed(RKNPU_COUNTERS_ENABLE, clear);
 	}
-	if (soc->counters_slave)
-		writel_relaxed(address, core->io->pc + RKNPU_PC_DATA_ADDR);
+	rknpu_traffic_restart(core->io);
 }
 
-static u32 read_core(const struct rknpu_core *core, u32 action)
+static bool is_asked_for(unsigned int counter, u32 action)
+{
+	static const u32 actions[] = {
+		RKNPU_GET_DT_WR_AMOUNT, RKNPU_GET_DT_RD_AMOUNT, RKNPU_GET_WT_RD_AMOUNT,
+	};
+
+	return action == RKNPU_GET_TOTAL_RW_AMOUNT ||
+	       action == actions[counter % ARRAY_SIZE(actions)];
+}
+
+static u32 read_core(struct rknpu_core *core, u32 action)
 {
 	const struct rknpu_soc *soc = core->rknpu->soc;
-	u32 sum = 0;
-	unsigned int i;
+	u32 offset[RKNPU_MAX_COUNTERS], sum = 0;
+	unsigned int i, n = counters_of(soc, offset);
 
-	for (i = 0; i < ARRAY_SIZE(soc->counters) && soc->counters[i]; i++) {
-		void __iomem *clear = core->io->pc + soc->counters[i];
+	guard(rknpu_jobs)(core->rknpu);
 
-		if (action == RKNPU_GET_DT_WR_AMOUNT || action == RKNPU_GET_TOTAL_RW_AMOUNT)
-			sum += readl_relaxed(clear + RKNPU_COUNTERS_DATA_WRITTEN);
-		if (action == RKNPU_GET_DT_RD_AMOUNT || action == RKNPU_GET_TOTAL_RW_AMOUNT)
-			sum += readl_relaxed(clear + RKNPU_COUNTERS_DATA_READ);
-		if (action == RKNPU_GET_WT_RD_AMOUNT || action == RKNPU_GET_TOTAL_RW_AMOUNT)
-			sum += readl_relaxed(clear + RKNPU_COUNTERS_WEIGHTS_READ);
-	}
+	for (i = 0; i < n; i++)
+		if (is_asked_for(i, action))
+			sum += readl_relaxed(core->io->pc + offset[i]) - core->io->cleared_at[i];
 	return sum * soc->amount_scale;
 }
 

@@ -4,9 +4,11 @@
 
 #include <linux/types.h>
 
+struct rknpu_core_io;
 struct rknpu_device;
 
 int rknpu_traffic_init(struct rknpu_device *rknpu);
 int rknpu_traffic_action(struct rknpu_device *rknpu, u32 action, u32 *value);
+void rknpu_traffic_restart(struct rknpu_core_io *io);
 
 #endif
