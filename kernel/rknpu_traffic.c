@@ -46,8 +46,8 @@ void rknpu_traffic_restart(struct rknpu_core_io *io)
 }
 
 /*
- * Clears the counters of a core. Some take that in slave mode only. A core at work can't be put into
- * it: the end of each list of a chain says in the same register where the next one is.
+ * Clears the counters of a core. Some take that in slave mode only. A core at work can't be put
+ * into it: the end of each list of a chain says in the same register where the next one is.
  */
 static void clear_core(struct rknpu_core *core)
 {
