@@ -83,13 +83,11 @@ static bool is_asked_for(unsigned int counter, u32 action)
 	       action == actions[counter % ARRAY_SIZE(actions)];
 }
 
-static u32 read_core(struct rknpu_core *core, u32 action)
+static u32 read_core(const struct rknpu_core *core, u32 action)
 {
 	const struct rknpu_soc *soc = core->rknpu->soc;
 	u32 offset[RKNPU_MAX_COUNTERS], sum = 0;
 	unsigned int i, n = counters_of(soc, offset);
-
-	guard(rknpu_jobs)(core->rknpu);
 
 	for (i = 0; i < n; i++)
 		if (is_asked_for(i, action))

@@ -13,6 +13,7 @@
 #include "npu_matmul.h"
 #include "npu_proc.h"
 #include "npu_soc.h"
+#include "npu_sync.h"
 
 #define NOBODY 65534
 #define UNTOUCHED 0xdecafbad
@@ -296,6 +297,33 @@ TEST_F(soc, counters_cleared_under_way)
 	__atomic_store_n(&it.stop, true, __ATOMIC_RELAXED);
 	ASSERT_EQ(0, pthread_join(thread, NULL));
 	EXPECT_EQ(0, it.ret);
+}
+
+/* What is counted then is what moves from then on, also of the job that runs. */
+TEST_F(soc, counts_of_a_running_job_begin_anew)
+{
+	const unsigned int m = 8, n = 32;
+	struct rknpu_submit job;
+	__u32 written, value = 0;
+	struct npu_matmul mm;
+
+	if (!self->is->counters)
+		return;
+	ASSERT_EQ(0, npu_matmul_create(&mm, self->fd, m, 64, n, 5));
+	npu_slow(0, 50000);
+	npu_matmul_job(&mm, &job, RKNPU_CORE0_MASK, 0, m);
+	job.flags |= RKNPU_JOB_NONBLOCK | RKNPU_JOB_FENCE_OUT;
+	ASSERT_EQ(0, npu_submit(self->fd, &job));
+	while (npu_ctl_core(0, VNPU_CTL_TASKS) < 2)
+		npu_sleep_ms(1);
+	EXPECT_EQ(0, npu_action(self->fd, RKNPU_ACT_CLR_TOTAL_RW_AMOUNT, &value));
+	EXPECT_EQ(1, npu_fence_result(job.fence_fd, 6000));
+	written = counter(self->fd, RKNPU_GET_DT_WR_AMOUNT);
+	EXPECT_LT(0, written);
+	EXPECT_GT(m * n * 4 / 8, written);
+	EXPECT_EQ(0, npu_matmul_wrong(&mm, 0, m));
+	close(job.fence_fd);
+	npu_matmul_destroy(&mm);
 }
 
 static int nobody_may_set(void *arg)
