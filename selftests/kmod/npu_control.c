@@ -2,6 +2,7 @@
 #include <endian.h>
 #include <fcntl.h>
 #include <glob.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -98,18 +99,39 @@ static __u64 cycles(void)
 	return (__u64)high << 32 | low;
 }
 
+/* The counter, and the middle of the time in which it was read: the shortest of several, as a busy host stops the machine. */
+static long long cycles_at(__u64 *count)
+{
+	long long start, took, shortest = LLONG_MAX, middle = 0;
+	unsigned int i;
+
+	for (i = 0; i < 20; i++) {
+		__u64 value;
+
+		start = npu_now_ns();
+		value = cycles();
+		took = npu_now_ns() - start;
+		if (took < shortest) {
+			shortest = took;
+			middle = start + took / 2;
+			*count = value;
+		}
+	}
+	return middle;
+}
+
 /* Cycles of the NPU in a millisecond of this machine's time. */
 static __u32 cycles_per_ms(void)
 {
 	static __u32 rate;
-	__u64 before;
-	long long start;
+	__u64 before, after;
+	long long start, end;
 
 	if (!rate) {
-		start = npu_now_ns();
-		before = cycles();
+		start = cycles_at(&before);
 		npu_sleep_ms(50);
-		rate = (cycles() - before) * 1000000 / (npu_now_ns() - start);
+		end = cycles_at(&after);
+		rate = (after - before) * 1000000 / (end - start);
 	}
 	return rate;
 }
