@@ -124,7 +124,7 @@ static long long cycles_at(__u64 *count)
 static __u32 cycles_per_ms(void)
 {
 	static __u32 rate;
-	__u64 before, after;
+	__u64 before = 0, after = 0;
 	long long start, end;
 
 	if (!rate) {

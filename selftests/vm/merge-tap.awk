@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: MIT
 #
-# Makes one TAP stream out of those of several programs, as guest-run sends them: each between the lines
-# "@begin NAME" and "@end NAME STATUS". Tests are numbered through and named after their program. Every program counts
-# as one more test: that it had a plan, kept it, ended with status 0, and left the kernel's log clean (lines
+# Makes one TAP stream out of those of several programs, as guest-run sends them: each between the lines "@begin NAME" and
+# "@end NAME STATUS [START END]", times in seconds. Tests are numbered through and named after their program. Every program
+# counts as one more test: that it had a plan, kept it, ended with status 0, and left the kernel's log clean (lines
 # "@kernel TEXT"). Programs named in `expected` (separated by blanks) that never ran have failed. Lines "@model TEXT" are
 # reports of the virtual NPU that may not be.
 #
@@ -45,6 +45,8 @@ $1 == "@begin" {
 }
 
 $1 == "@end" {
+	if (NF > 3)
+		printf "# %s took %.1f s\n", program, $5 - $4
 	finish($3)
 	next
 }
