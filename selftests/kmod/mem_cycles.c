@@ -172,7 +172,7 @@ static int share(int fd, int other, unsigned int round)
 
 TEST_F_TIMEOUT(cycles, export_import_destroy, 300)
 {
-	unsigned int count = scaled(self->fd, 20000), round;
+	unsigned int count = scaled(self->fd, 10000), round;
 	struct npu_state before;
 	long memory = 0, start = 0;
 	int other = npu_open();

@@ -6,10 +6,12 @@
  */
 #include <fcntl.h>
 #include <glob.h>
+#include <limits.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
+#include <sys/mman.h>
 
 #include "kselftest_harness.h"
 #include "npu_client.h"
@@ -97,7 +99,9 @@ static int submit_async(struct npu_matmul *mm, __u32 core_mask, __u32 timeout, i
 
 struct client {
 	__u32 core_mask;
+	/* At most; fewer once this page, which is shared with the clients, isn't zero any more */
 	unsigned int rounds;
+	volatile int *enough;
 };
 
 /* Blocking jobs, one after the other, of a process of its own */
@@ -111,7 +115,7 @@ static int compute(void *arg)
 	if (fd < 0)
 		return 1;
 	ret = npu_matmul_create(&mm, fd, 3, 64, 32, client->core_mask);
-	for (i = 0; i < client->rounds && !ret; i++)
+	for (i = 0; i < client->rounds && !ret && !(client->enough && *client->enough); i++)
 		ret = npu_matmul_run(&mm, client->core_mask, 4000);
 	close(fd);
 	return -ret;
@@ -151,7 +155,9 @@ TEST_F_TIMEOUT(suspend, idle, 60)
  */
 TEST_F_TIMEOUT(suspend, outstanding_work, 120)
 {
-	struct client clients[] = { { 1, 20 }, { 2, 20 }, { 4, 20 }, { 7, 5 }, { 0, 20 } };
+	struct client clients[] = {
+		{ 1, 20, NULL }, { 2, 20, NULL }, { 4, 20, NULL }, { 7, 5, NULL }, { 0, 20, NULL },
+	};
 	int timeline = npu_sw_open(), foreign = npu_sw_fence(timeline, 1);
 	struct npu_matmul queued[QUEUED], waiting;
 	int fences[QUEUED], last;
@@ -347,20 +353,24 @@ TEST_F_TIMEOUT(suspend, no_power_afterwards, 60)
 
 TEST_F_TIMEOUT(suspend, again_and_again_under_load, 180)
 {
-	const unsigned int jobs = npu_kernel_is_slow() ? 100 : 400;
-	struct client clients[] = {
-		{ 1, jobs }, { 2, jobs }, { 4, jobs }, { 3, jobs / 2 }, { 0, jobs },
-	};
+	static const __u32 core_masks[] = { 1, 2, 4, 3, 0 };
+	struct client clients[ARRAY_SIZE(core_masks)];
 	pid_t pids[ARRAY_SIZE(clients)];
+	volatile int *enough;
 	unsigned int i;
 
+	enough = mmap(NULL, sizeof(*enough), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	ASSERT_NE(MAP_FAILED, enough);
 	ASSERT_EQ(0, npu_write_file("/sys/module/suspend/parameters/pm_test_delay", "0"));
-	for (i = 0; i < ARRAY_SIZE(clients); i++)
+	for (i = 0; i < ARRAY_SIZE(clients); i++) {
+		clients[i] = (struct client) { core_masks[i], UINT_MAX, enough };
 		pids[i] = npu_spawn(compute, &clients[i]);
+	}
 	for (i = 0; i < 10; i++) {
 		npu_sleep_ms(i * 37 % 100);
 		EXPECT_EQ(0, sleep_once());
 	}
+	*enough = 1;
 	for (i = 0; i < ARRAY_SIZE(clients); i++) {
 		EXPECT_EQ(0, npu_join(pids[i], 60000)) {
 			TH_LOG("core mask %u", clients[i].core_mask);
