@@ -130,6 +130,7 @@ Result<std::unique_ptr<AccessState>> begin_access(std::shared_ptr<BufferState> b
         return std::move(begun).error();
     }
     open.add(access->range, writes(mode));
+    buffer->count_access(size);
     access->address = *address + offset;
     access->buffer = std::move(buffer);
     access->open = true;

@@ -319,5 +319,8 @@ std::uint64_t Buffer::sram_size() const noexcept {
 bool Buffer::imported() const noexcept {
     return state_->imported();
 }
+std::uint64_t Buffer::accessed() const noexcept {
+    return state_->accessed();
+}
 
 } // namespace rknpu

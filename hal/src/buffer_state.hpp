@@ -50,6 +50,9 @@ class BufferState {
     void set_exported() noexcept { exported_ = true; }
 
     OpenAccesses& accesses() noexcept { return accesses_; }
+    /// Bytes of all accesses that have begun.
+    std::uint64_t accessed() const noexcept { return accessed_; }
+    void count_access(std::uint64_t bytes) noexcept { accessed_ += bytes; }
 
     Result<UniqueFd> export_dmabuf() const;
 
@@ -72,6 +75,7 @@ class BufferState {
     const Origin origin_;
     const bool cached_;
     std::atomic<bool> exported_ = false;
+    std::atomic<std::uint64_t> accessed_ = 0;
     // Its mutex guards all below.
     OpenAccesses accesses_;
     void* address_ = nullptr;

@@ -504,6 +504,23 @@ void memory_is_counted(void**) {
     }
 }
 
+void what_the_cpu_covers_is_counted(void**) {
+    FakeDriver driver;
+    const Device device = open_fake(driver);
+    const UniqueFd fd = foreign_memory(8192);
+    const Buffer own = must(Buffer::allocate(device, 5000)), imported = must(Buffer::import_dmabuf(device, fd.get()));
+    const Buffer same = own.share();
+    assert_int_equal(own.accessed(), 0);
+    must(must(own.access(Access::Read, 10, 100)).end());
+    {
+        const auto outer = must(own.access(Access::Write)), inner = must(same.access(Access::Read, 0, 1));
+        assert_int_equal(own.accessed(), 5101);
+    }
+    must_fail(own.access(Access::Read, 0, 5001), Errc::TooSmall);
+    assert_int_equal(same.accessed(), 5101);
+    assert_int_equal(imported.accessed(), 0);
+}
+
 void physical_memory_is_for_devices_without_an_iommu(void**) {
     FakeDriver driver;
     {
@@ -569,6 +586,7 @@ const CMUnitTest kTests[] = {
     cmocka_unit_test(only_a_full_domain_sends_to_the_next),
     cmocka_unit_test(sram_is_used_as_far_as_there_is_some),
     cmocka_unit_test(memory_is_counted),
+    cmocka_unit_test(what_the_cpu_covers_is_counted),
     cmocka_unit_test(physical_memory_is_for_devices_without_an_iommu),
     cmocka_unit_test(domains_that_there_are_not_are_refused),
 };

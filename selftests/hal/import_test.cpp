@@ -5,6 +5,7 @@
 #include "support/fake_driver.hpp"
 #include "support/test.hpp"
 
+#include <linux/dma-buf.h>
 #include <linux/dma-heap.h>
 #include <linux/udmabuf.h>
 #include <linux/videodev2.h>
@@ -212,6 +213,33 @@ void planes_must_share_a_buffer(void**) {
     must_fail(detail::describe_v4l2(system, kVideo, Queue::CapturePlanes), Errc::Unsupported);
 }
 
+void dmabufs_give_fences(void**) {
+    FakeDriver system;
+    std::uint32_t flags = 0;
+    system.on_ioctl_value = [&flags](unsigned long request, void* argument) {
+        assert_int_equal(request, DMA_BUF_IOCTL_EXPORT_SYNC_FILE);
+        auto& file = *static_cast<dma_buf_export_sync_file*>(argument);
+        flags = file.flags;
+        file.fd = some_fd();
+        return 0;
+    };
+    system.interrupt(1, EINTR);
+    assert_true(must(detail::export_fence(system, 7, rknpu::Access::Read)).valid());
+    assert_int_equal(flags, DMA_BUF_SYNC_READ);
+    for (const auto use : {rknpu::Access::Write, rknpu::Access::ReadWrite}) {
+        assert_true(must(detail::export_fence(system, 7, use)).valid());
+        assert_true((flags & DMA_BUF_SYNC_WRITE) != 0);
+    }
+    const struct {
+        int error;
+        std::error_code code;
+    } kCases[] = {{ENOTTY, Errc::Unsupported}, {EBADF, Errc::InvalidArgument}, {EMFILE, code(EMFILE)}};
+    for (const auto& c : kCases) {
+        system.on_ioctl_value = [&c](unsigned long, void*) { return -c.error; };
+        must_fail(detail::export_fence(system, 7, rknpu::Access::Read), c.code);
+    }
+}
+
 const CMUnitTest kTests[] = {
     cmocka_unit_test(a_heap_is_asked_for_whole_pages),
     cmocka_unit_test(a_heap_may_fail),
@@ -221,6 +249,7 @@ const CMUnitTest kTests[] = {
     cmocka_unit_test(frames_are_exported),
     cmocka_unit_test(formats_of_cameras_become_images),
     cmocka_unit_test(planes_must_share_a_buffer),
+    cmocka_unit_test(dmabufs_give_fences),
 };
 
 } // namespace

@@ -246,6 +246,17 @@ void shared_buffers_are_named(void**) {
     const auto& second = driver.async_jobs.at(1).buffers;
     assert_int_equal(second.size(), 2);
     assert_int_equal(second[1].flags, RKNPU_BUFFER_READ | RKNPU_BUFFER_WRITE);
+
+    // Of one submission, and no longer than that.
+    const Job plain = make_job(device);
+    const rknpu::BufferUse uses[] = {{own, Access::Write}, {imported, Access::Read}};
+    must(must(queue.submit(plain, {.keep = uses})).wait());
+    must(must(queue.submit(plain)).wait());
+    const auto& third = driver.async_jobs.at(2).buffers;
+    assert_int_equal(third.size(), 1);
+    assert_int_equal(third[0].handle, second[1].handle);
+    assert_int_equal(third[0].flags, RKNPU_BUFFER_READ);
+    assert_int_equal(driver.async_jobs.at(3).buffers.size(), 0);
 }
 
 void jobs_are_cancelled(void**) {
@@ -497,10 +508,11 @@ void the_vendors_jobs_keep_their_buffers(void**) {
         const Queue queue = must(Queue::create(device));
         std::size_t with_job = 0;
         {
-            const Buffer buffer = must(Buffer::allocate(device, 100));
+            const Buffer buffer = must(Buffer::allocate(device, 100)), other = must(Buffer::allocate(device, 100));
             Job job = make_job(device);
             must(job.keep(buffer));
-            static_cast<void>(must(queue.submit(job)));
+            const rknpu::BufferUse uses[] = {{other}};
+            static_cast<void>(must(queue.submit(job, {.keep = uses})));
             assert_true(gate.wait_for_inside(1));
             with_job = driver.handles();
         }

@@ -106,6 +106,10 @@ class [[gnu::visibility("default")]] Buffer {
     std::uint64_t sram_size() const noexcept;   ///< bytes at the start that lie in on-chip memory
     bool imported() const noexcept;             ///< the memory isn't this device's
 
+    /// Bytes that guards of this memory have covered so far, those of all Buffers of it: 0 of memory that only passes
+    /// through, which the CPU then hasn't mapped either.
+    std::uint64_t accessed() const noexcept;
+
     /// For the library's own classes.
     const std::shared_ptr<detail::BufferState>& state() const noexcept {
         return state_;

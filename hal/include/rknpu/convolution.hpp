@@ -6,6 +6,7 @@
 #include <rknpu/half.hpp>
 #include <rknpu/job.hpp>
 #include <rknpu/layout.hpp>
+#include <rknpu/queue.hpp>
 #include <rknpu/requantisation.hpp>
 #include <rknpu/result.hpp>
 
@@ -120,6 +121,14 @@ class [[gnu::visibility("default")]] Convolution {
      * Errors: BadLayout (offset), TooSmall, those of Job::run.
      */
     Result<RunResult> run(BufferView in, BufferView out, const RunOptions& options = {}) noexcept;
+
+    /**
+     * The same through a queue: returns at once. Input, output and weights are kept until the run has ended, also when
+     * the plan is gone, and take part in implicit synchronisation.
+     * Errors: BadLayout (offset), TooSmall, those of Queue::submit.
+     */
+    Result<Submission> submit(const Queue& queue, BufferView in, BufferView out,
+                              const SubmitOptions& options = {}) noexcept;
 
     const layout::MapShape& out_shape() const noexcept;
     std::uint64_t in_bytes() const noexcept;  ///< bytes of input that are read

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <rknpu/access.hpp>
 #include <rknpu/result.hpp>
 #include <rknpu/unique_fd.hpp>
 
@@ -32,5 +33,13 @@ namespace rknpu::dmabuf {
  */
 [[gnu::visibility("default")]] Result<UniqueFd> from_memfd(int memfd, std::uint64_t offset,
                                                            std::uint64_t size) noexcept;
+
+/**
+ * A new sync file that signals when a device may use the memory of a dma-buf: `Read` after all who write it now,
+ * others after all who read it, too. For SubmitOptions::wait_for: the job then waits for the camera or the display.
+ *
+ * Errors: Unsupported (no dma-buf, or the kernel is older than 6.0), InvalidArgument (no descriptor), errno.
+ */
+[[gnu::visibility("default")]] Result<UniqueFd> fence(int dmabuf, Access use) noexcept;
 
 } // namespace rknpu::dmabuf

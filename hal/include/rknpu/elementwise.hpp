@@ -4,6 +4,7 @@
 #include <rknpu/buffer.hpp>
 #include <rknpu/device.hpp>
 #include <rknpu/job.hpp>
+#include <rknpu/queue.hpp>
 #include <rknpu/result.hpp>
 #include <rknpu/tensor.hpp>
 
@@ -56,6 +57,14 @@ class [[gnu::visibility("default")]] Elementwise {
      * Errors: BadLayout (offset), TooSmall, those of Job::run.
      */
     Result<RunResult> run(BufferView a, BufferView b, BufferView out, const RunOptions& options = {}) noexcept;
+
+    /**
+     * The same through a queue: returns at once. The maps are kept until the run has ended, also when the plan is
+     * gone, and take part in implicit synchronisation.
+     * Errors: BadLayout (offset), TooSmall, those of Queue::submit.
+     */
+    Result<Submission> submit(const Queue& queue, BufferView a, BufferView b, BufferView out,
+                              const SubmitOptions& options = {}) noexcept;
 
     std::uint64_t bytes() const noexcept; ///< of each map
     std::size_t tasks() const noexcept;   ///< tasks that a run takes

@@ -5,6 +5,7 @@
 #include <rknpu/device.hpp>
 #include <rknpu/half.hpp>
 #include <rknpu/job.hpp>
+#include <rknpu/queue.hpp>
 #include <rknpu/requantisation.hpp>
 #include <rknpu/result.hpp>
 
@@ -90,6 +91,15 @@ class [[gnu::visibility("default")]] Matmul {
      * (offset), TooSmall, those of Job::run.
      */
     Result<RunResult> run(BufferView a, BufferView c, const RunOptions& options = {}) noexcept;
+
+    /**
+     * The same through a queue: returns at once. A, B and C are kept until the run has ended, also when the plan is
+     * gone, and take part in implicit synchronisation.
+     * Errors: BadLayout (offset), TooSmall, Unsupported (k beyond 8192, whose sums the CPU adds), those of
+     * Queue::submit.
+     */
+    Result<Submission> submit(const Queue& queue, BufferView a, BufferView c,
+                              const SubmitOptions& options = {}) noexcept;
 
     std::uint32_t a_pitch() const noexcept;
     std::uint32_t c_pitch() const noexcept;

@@ -5,6 +5,7 @@
 #include <rknpu/device.hpp>
 #include <rknpu/job.hpp>
 #include <rknpu/layout.hpp>
+#include <rknpu/queue.hpp>
 #include <rknpu/result.hpp>
 #include <rknpu/tensor.hpp>
 
@@ -75,6 +76,16 @@ class [[gnu::visibility("default")]] Pooling {
      * Errors: BadLayout (offset), TooSmall, those of Job::run.
      */
     Result<RunResult> run(BufferView in, BufferView out, const RunOptions& options = {}) noexcept;
+
+    /**
+     * The same through a queue: returns at once. Input and output are kept until the run has ended, also when the plan
+     * is gone, and take part in implicit synchronisation. A whole map that is larger than the kernel takes passes one
+     * after the other, of which the Submission is the last one: RunResult is that one's, and cancel() leaves the
+     * others to run.
+     * Errors: BadLayout (offset), TooSmall, those of Queue::submit.
+     */
+    Result<Submission> submit(const Queue& queue, BufferView in, BufferView out,
+                              const SubmitOptions& options = {}) noexcept;
 
     const layout::MapShape& out_shape() const noexcept;
     std::uint64_t in_bytes() const noexcept;

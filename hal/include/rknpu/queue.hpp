@@ -74,6 +74,12 @@ class [[gnu::visibility("default")]] Submission {
     std::shared_ptr<detail::SubmittedJob> state_;
 };
 
+/// What a submission does with a buffer; see Job::keep().
+struct BufferUse {
+    const Buffer& buffer;
+    Access access = Access::ReadWrite;
+};
+
 /// How to run a job that is submitted.
 struct SubmitOptions {
     RunOptions run = {}; ///< the timeout is at most a minute, as others may depend on the end
@@ -84,6 +90,9 @@ struct SubmitOptions {
 
     /// Jobs of the same queue that must have ended well before this one begins.
     std::span<const Submission* const> after = {};
+
+    /// Buffers that this submission uses, beside those given to Job::keep().
+    std::span<const BufferUse> keep = {};
 };
 
 /**
@@ -107,8 +116,8 @@ class [[gnu::visibility("default")]] Queue {
 
     /**
      * Queues a job and returns. The same job may be queued any number of times. The CPU's guards on its buffers must
-     * have ended, as with Job::run; imported and exported buffers that were given to Job::keep() take part in implicit
-     * synchronisation where the driver knows it.
+     * have ended, as with Job::run; imported and exported buffers that were given to Job::keep() or
+     * SubmitOptions::keep take part in implicit synchronisation where the driver knows it.
      *
      * Errors: InvalidArgument (cores, timeout, a job of another device, a fence that is none, a Submission of another
      * queue), those of Device::check_accesses, errno of the driver. Then the job was not queued.
@@ -117,7 +126,7 @@ class [[gnu::visibility("default")]] Queue {
 
     /**
      * Queues jobs that run one after the other. The first one waits as `options` say; the others need the one before
-     * to have ended well, else they end with its error. `options.run` is for each of them.
+     * to have ended well, else they end with its error. `options.run` and `options.keep` are for each of them.
      *
      * Errors: as above; what was queued of the batch before the error is cancelled.
      */

@@ -4,6 +4,7 @@
 #include "base/guarded.hpp"
 #include "import/sources.hpp"
 
+#include <linux/dma-buf.h>
 #include <linux/dma-heap.h>
 #include <linux/udmabuf.h>
 
@@ -123,6 +124,22 @@ Result<UniqueFd> from_memfd(Os& os, int memfd, std::uint64_t offset, std::uint64
     return system_error(fd, kUdmabuf);
 }
 
+Result<UniqueFd> export_fence(Os& os, int dmabuf, Access use) {
+    dma_buf_export_sync_file request{};
+    request.flags = use == Access::Read ? DMA_BUF_SYNC_READ : DMA_BUF_SYNC_RW;
+    request.fd = -1;
+    const int error = retry_ioctl(os, dmabuf, DMA_BUF_IOCTL_EXPORT_SYNC_FILE, &request);
+    if (error >= 0)
+        return UniqueFd(request.fd);
+    if (error == -EBADF)
+        return Error(Errc::InvalidArgument, format("descriptor %d is no dma-buf", dmabuf));
+    if (error == -ENOTTY)
+        return Error(Errc::Unsupported, format("descriptor %d gives no fence: it is no dma-buf, or the kernel is older "
+                                               "than 6.0",
+                                               dmabuf));
+    return system_error(error, "DMA_BUF_IOCTL_EXPORT_SYNC_FILE");
+}
+
 } // namespace detail
 
 namespace dmabuf {
@@ -145,6 +162,10 @@ Result<UniqueFd> new_memfd(std::uint64_t size) noexcept {
 
 Result<UniqueFd> from_memfd(int memfd, std::uint64_t offset, std::uint64_t size) noexcept {
     return detail::guarded([&] { return detail::from_memfd(detail::kernel(), memfd, offset, size); });
+}
+
+Result<UniqueFd> fence(int dmabuf, Access use) noexcept {
+    return detail::guarded([&] { return detail::export_fence(detail::kernel(), dmabuf, use); });
 }
 
 } // namespace dmabuf

@@ -11,6 +11,7 @@ namespace rknpu::detail {
 // The functions of dmabuf.hpp and v4l2.hpp on any system.
 Result<UniqueFd> from_heap(Os& os, std::uint64_t size, const char* heap);
 Result<UniqueFd> from_memfd(Os& os, int memfd, std::uint64_t offset, std::uint64_t size);
+Result<UniqueFd> export_fence(Os& os, int dmabuf, Access use);
 Result<UniqueFd> export_v4l2(Os& os, int video, std::uint32_t index, v4l2::Queue queue, std::uint32_t plane);
 Result<ImageDescriptor> describe_v4l2(Os& os, int video, v4l2::Queue queue);
 

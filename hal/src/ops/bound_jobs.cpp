@@ -23,7 +23,7 @@ Result<BoundJobs::Bound> BoundJobs::bind(const Places& places, std::uint32_t cor
     return Bound{places, cores, chains.size(), *std::move(job)};
 }
 
-Result<RunResult> BoundJobs::run(const Places& places, const RunOptions& options) {
+Result<Job*> BoundJobs::find(const Places& places, RunOptions& options) {
     const std::uint32_t mask = options.cores.bits();
     const std::uint32_t cores = mask == 3 ? 2 : mask == 7 ? 3 : 1;
     const DeviceInfo& info = device_.info();
@@ -43,10 +43,30 @@ Result<RunResult> BoundJobs::run(const Places& places, const RunOptions& options
         jobs_.push_back(*std::move(bound));
     }
     Bound& bound = jobs_.back();
-    RunOptions used = options;
     if (cores > 1) // work that can't be shared by so many leaves some of them free
-        used.cores = bound.chains == 1 ? CoreMask(Core::Core0) : CoreMask{};
-    return bound.job.run(used);
+        options.cores = bound.chains == 1 ? CoreMask(Core::Core0) : CoreMask{};
+    return &bound.job;
+}
+
+Result<RunResult> BoundJobs::run(const Places& places, const RunOptions& options) {
+    RunOptions used = options;
+    const auto job = find(places, used);
+    if (!job)
+        return job.error();
+    return (*job)->run(used);
+}
+
+Result<Submission> BoundJobs::submit(const Queue& queue, const Places& places, std::span<const BufferUse> uses,
+                                     const SubmitOptions& options) {
+    SubmitOptions used = options;
+    const auto job = find(places, used.run);
+    if (!job)
+        return job.error();
+    std::vector<BufferUse> all(uses.begin(), uses.end());
+    for (const BufferUse& use : options.keep)
+        all.push_back(use);
+    used.keep = all;
+    return queue.submit(**job, used);
 }
 
 Result<std::uint32_t> locate(const BufferView& view, std::uint64_t bytes, const char* what) {

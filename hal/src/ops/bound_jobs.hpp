@@ -3,10 +3,12 @@
 
 #include <rknpu/buffer.hpp>
 #include <rknpu/job.hpp>
+#include <rknpu/queue.hpp>
 
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <span>
 #include <utility>
 #include <vector>
 
@@ -38,6 +40,10 @@ class BoundJobs {
     /// The cores of `options`: none or one for a job of one chain, else the first two or three, which share the work.
     Result<RunResult> run(const Places& places, const RunOptions& options);
 
+    /// The same through a queue. `uses`: what lies at the places, and all else that the lists name.
+    Result<Submission> submit(const Queue& queue, const Places& places, std::span<const BufferUse> uses,
+                              const SubmitOptions& options);
+
   private:
     struct Bound {
         Places places;
@@ -47,6 +53,8 @@ class BoundJobs {
     };
     static constexpr std::size_t kMost = 8;
 
+    /// The job for these places and cores; changes `options` to what it is to run with.
+    Result<Job*> find(const Places& places, RunOptions& options);
     Result<Bound> bind(const Places& places, std::uint32_t cores) const;
 
     const Device device_;

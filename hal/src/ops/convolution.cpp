@@ -154,6 +154,16 @@ Result<std::unique_ptr<detail::ConvolutionState>> make_half(const Device& device
     return finish(device, *std::move(plan), std::move(native), std::move(operands));
 }
 
+Result<detail::Places> locate(const detail::ConvolutionPlan& plan, const BufferView& in, const BufferView& out) {
+    const auto from = detail::locate(in, detail::input_bytes(plan), "input of a convolution");
+    if (!from)
+        return from.error();
+    const auto to = detail::locate(out, detail::output_bytes(plan), "output of a convolution");
+    if (!to)
+        return to.error();
+    return detail::Places{*from, 0, *to};
+}
+
 } // namespace
 
 Convolution::Convolution(std::unique_ptr<detail::ConvolutionState> state) noexcept : state_(std::move(state)) {}
@@ -190,13 +200,24 @@ Result<Convolution> Convolution::create(const Device& device, const ConvolutionS
 
 Result<RunResult> Convolution::run(BufferView in, BufferView out, const RunOptions& options) noexcept {
     return detail::guarded([&]() -> Result<RunResult> {
-        const auto from = detail::locate(in, in_bytes(), "input of a convolution");
-        if (!from)
-            return from.error();
-        const auto to = detail::locate(out, out_bytes(), "output of a convolution");
-        if (!to)
-            return to.error();
-        return state_->jobs.run({*from, 0, *to}, options);
+        const auto places = locate(state_->plan, in, out);
+        if (!places)
+            return places.error();
+        return state_->jobs.run(*places, options);
+    });
+}
+
+Result<Submission> Convolution::submit(const Queue& queue, BufferView in, BufferView out,
+                                       const SubmitOptions& options) noexcept {
+    return detail::guarded([&]() -> Result<Submission> {
+        const auto places = locate(state_->plan, in, out);
+        if (!places)
+            return places.error();
+        const BufferUse uses[] = {{in.buffer, Access::Read},
+                                  {out.buffer, Access::Write},
+                                  {state_->weights, Access::Read},
+                                  {state_->bias, Access::Read}};
+        return state_->jobs.submit(queue, *places, uses, options);
     });
 }
 

@@ -24,6 +24,28 @@ struct ElementwiseState {
 
 } // namespace detail
 
+namespace {
+
+Result<detail::Places> locate(std::uint64_t bytes, const BufferView& a, const BufferView& b, const BufferView& out) {
+    detail::Places places;
+    const struct {
+        const BufferView& view;
+        std::uint32_t& place;
+        const char* what;
+    } kMaps[] = {{a, places.in, "first input of an element-wise operation"},
+                 {b, places.second_in, "second input of an element-wise operation"},
+                 {out, places.out, "output of an element-wise operation"}};
+    for (const auto& map : kMaps) {
+        const auto found = detail::locate(map.view, bytes, map.what);
+        if (!found)
+            return found.error();
+        map.place = *found;
+    }
+    return places;
+}
+
+} // namespace
+
 Elementwise::Elementwise(std::unique_ptr<detail::ElementwiseState> state) noexcept : state_(std::move(state)) {}
 Elementwise::Elementwise(Elementwise&&) noexcept = default;
 Elementwise& Elementwise::operator=(Elementwise&&) noexcept = default;
@@ -48,21 +70,21 @@ Result<Elementwise> Elementwise::create(const Device& device, const ElementwiseS
 
 Result<RunResult> Elementwise::run(BufferView a, BufferView b, BufferView out, const RunOptions& options) noexcept {
     return detail::guarded([&]() -> Result<RunResult> {
-        detail::Places places;
-        const struct {
-            const BufferView& view;
-            std::uint32_t& place;
-            const char* what;
-        } kMaps[] = {{a, places.in, "first input of an element-wise operation"},
-                     {b, places.second_in, "second input of an element-wise operation"},
-                     {out, places.out, "output of an element-wise operation"}};
-        for (const auto& map : kMaps) {
-            const auto found = detail::locate(map.view, bytes(), map.what);
-            if (!found)
-                return found.error();
-            map.place = *found;
-        }
-        return state_->jobs.run(places, options);
+        const auto places = locate(bytes(), a, b, out);
+        if (!places)
+            return places.error();
+        return state_->jobs.run(*places, options);
+    });
+}
+
+Result<Submission> Elementwise::submit(const Queue& queue, BufferView a, BufferView b, BufferView out,
+                                       const SubmitOptions& options) noexcept {
+    return detail::guarded([&]() -> Result<Submission> {
+        const auto places = locate(bytes(), a, b, out);
+        if (!places)
+            return places.error();
+        const BufferUse uses[] = {{a.buffer, Access::Read}, {b.buffer, Access::Read}, {out.buffer, Access::Write}};
+        return state_->jobs.submit(queue, *places, uses, options);
     });
 }
 

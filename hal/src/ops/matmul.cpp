@@ -191,15 +191,22 @@ Result<void> add_up(detail::MatmulState& state, const BufferView& c) {
     return add_up<float, float, float>(state, c, [](float sum) { return sum; });
 }
 
-Result<RunResult> run_in_place(detail::MatmulState& state, const BufferView& a, const BufferView& c,
-                               const RunOptions& options) {
+Result<detail::Places> locate(const detail::MatmulState& state, const BufferView& a, const BufferView& c) {
     const auto from = detail::locate(a, std::uint64_t{state.plan.m} * state.plan.a_pitch, "matrix A");
     if (!from)
         return from.error();
     const auto to = detail::locate(c, c_bytes(state.plan), "matrix C");
     if (!to)
         return to.error();
-    auto result = state.jobs.run({*from, 0, state.partial ? state.partial->dma_address() : *to}, options);
+    return detail::Places{*from, 0, state.partial ? state.partial->dma_address() : *to};
+}
+
+Result<RunResult> run_in_place(detail::MatmulState& state, const BufferView& a, const BufferView& c,
+                               const RunOptions& options) {
+    const auto places = locate(state, a, c);
+    if (!places)
+        return places.error();
+    auto result = state.jobs.run(*places, options);
     if (result && state.partial) {
         if (auto added = add_up(state, c); !added)
             return std::move(added).error();
@@ -326,6 +333,22 @@ Result<RunResult> Matmul::run(std::span<const Half> a, std::span<float> c, const
 
 Result<RunResult> Matmul::run(BufferView a, BufferView c, const RunOptions& options) noexcept {
     return detail::guarded([&] { return run_in_place(*state_, a, c, options); });
+}
+
+Result<Submission> Matmul::submit(const Queue& queue, BufferView a, BufferView c,
+                                  const SubmitOptions& options) noexcept {
+    return detail::guarded([&]() -> Result<Submission> {
+        const auto places = locate(*state_, a, c);
+        if (!places)
+            return places.error();
+        if (state_->partial)
+            return Error(Errc::Unsupported,
+                         detail::format("matmul: k is %u, and the CPU adds the sums of its segments, which a queue "
+                                        "can't wait for; use run()",
+                                        state_->plan.shape.k));
+        const BufferUse uses[] = {{a.buffer, Access::Read}, {state_->b, Access::Read}, {c.buffer, Access::Write}};
+        return state_->jobs.submit(queue, *places, uses, options);
+    });
 }
 
 std::uint32_t Matmul::a_pitch() const noexcept {

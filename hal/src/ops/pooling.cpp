@@ -30,7 +30,10 @@ struct PoolingStage {
 
 /// A pooling is one pass; of larger kernels the maxima of maxima; or the average as a depthwise convolution.
 struct PoolingState {
-    PoolingShape shape;
+    PoolingState(const Device& device, const PoolingShape& shape) : device(device.state()), shape(shape) {}
+
+    const Device device;
+    const PoolingShape shape;
     layout::MapShape out;
     std::vector<std::unique_ptr<PoolingStage>> stages;
     std::vector<Buffer> between; // results of all stages but the last
@@ -116,6 +119,47 @@ Result<void> add_average(const Device& device, detail::PoolingState& state) {
     return {};
 }
 
+Result<detail::Places> locate(const detail::PoolingState& state, const BufferView& in, const BufferView& out) {
+    const PoolingShape& s = state.shape;
+    const auto from =
+        detail::locate(in, detail::pooled_bytes(s, {s.channels, s.in_height, s.in_width}), "input of a pooling");
+    if (!from)
+        return from.error();
+    const auto to = detail::locate(out, detail::pooled_bytes(s, state.out), "output of a pooling");
+    if (!to)
+        return to.error();
+    return detail::Places{*from, 0, *to};
+}
+
+// All passes, each after the one before. What lies between them is this submission's own, as several may be under way.
+Result<Submission> submit_stages(detail::PoolingState& state, const Queue& queue, const Buffer& in, const Buffer& out,
+                                 const detail::Places& places, const SubmitOptions& options) {
+    SubmitOptions own = options;
+    std::optional<Submission> before;
+    Buffer source = in.share();
+    std::uint32_t from = places.in;
+    for (std::size_t i = 0; i < state.stages.size(); ++i) {
+        const bool last = i == state.between.size();
+        auto target = last ? Result<Buffer>(out.share()) : Buffer::allocate(state.device, state.between[i].size());
+        if (!target)
+            return std::move(target).error();
+        const std::uint32_t to = last ? places.out : target->dma_address();
+        const BufferUse uses[] = {{source, Access::Read}, {*target, Access::Write}};
+        const Submission* const after = before ? &*before : nullptr;
+        if (after) {
+            own.wait_for = {};
+            own.after = {&after, 1};
+        }
+        auto submitted = state.stages[i]->jobs.submit(queue, {from, 0, to}, uses, own);
+        if (!submitted)
+            return std::move(submitted).error();
+        before = *std::move(submitted);
+        source = *std::move(target);
+        from = to;
+    }
+    return *std::move(before);
+}
+
 } // namespace
 
 Pooling::Pooling(std::unique_ptr<detail::PoolingState> state) noexcept : state_(std::move(state)) {}
@@ -130,8 +174,7 @@ Result<Pooling> Pooling::create(const Device& device, const PoolingShape& shape)
             return rules.error();
         if (auto r = detail::check_pooled_map(shape); !r)
             return std::move(r).error();
-        auto state = std::make_unique<detail::PoolingState>();
-        state->shape = shape;
+        auto state = std::make_unique<detail::PoolingState>(device, shape);
         const bool large = std::max(shape.kernel_height, shape.kernel_width) > detail::kMostPoolingKernel;
         const auto made = !large || !detail::covers_all(shape) ? add_stage(device, *rules, shape, *state)
                           : shape.kind == PoolingKind::Max     ? add_maximum(device, *rules, *state)
@@ -146,16 +189,13 @@ Result<RunResult> Pooling::run(BufferView in, BufferView out, const RunOptions& 
     return detail::guarded([&]() -> Result<RunResult> {
         if (state_->average)
             return state_->average->run(in, out, options);
-        const auto from = detail::locate(in, in_bytes(), "input of a pooling");
-        if (!from)
-            return from.error();
-        const auto to = detail::locate(out, out_bytes(), "output of a pooling");
-        if (!to)
-            return to.error();
+        const auto places = locate(*state_, in, out);
+        if (!places)
+            return places.error();
         RunResult all;
-        std::uint32_t source = *from;
+        std::uint32_t source = places->in;
         for (std::size_t i = 0; i < state_->stages.size(); ++i) {
-            const std::uint32_t target = i < state_->between.size() ? state_->between[i].dma_address() : *to;
+            const std::uint32_t target = i < state_->between.size() ? state_->between[i].dma_address() : places->out;
             const auto one = state_->stages[i]->jobs.run({source, 0, target}, options);
             if (!one)
                 return one.error();
@@ -165,6 +205,18 @@ Result<RunResult> Pooling::run(BufferView in, BufferView out, const RunOptions& 
             source = target;
         }
         return all;
+    });
+}
+
+Result<Submission> Pooling::submit(const Queue& queue, BufferView in, BufferView out,
+                                   const SubmitOptions& options) noexcept {
+    return detail::guarded([&]() -> Result<Submission> {
+        if (state_->average)
+            return state_->average->submit(queue, in, out, options);
+        const auto places = locate(*state_, in, out);
+        if (!places)
+            return places.error();
+        return submit_stages(*state_, queue, in.buffer, out.buffer, *places, options);
     });
 }
 

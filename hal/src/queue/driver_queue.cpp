@@ -54,7 +54,7 @@ class DriverQueue;
 /// A job that was submitted. The queue has it until the job has ended, submissions for as long as they live.
 struct Record {
     Record(DriverQueue& queue, Slot slot, const Request& request) noexcept
-        : queue(queue), slot(slot), job(request.job), options(request.options) {}
+        : queue(queue), slot(slot), job(request.job), kept(request.kept), options(request.options) {}
     Record(const Record&) = delete;
     Record& operator=(const Record&) = delete;
     ~Record();
@@ -62,6 +62,7 @@ struct Record {
     DriverQueue& queue;
     const Slot slot;
     const std::shared_ptr<JobState> job;
+    const std::vector<KeptBuffer> kept;
     const RunOptions options;
     std::atomic<bool> ended = false;
 };
@@ -174,11 +175,11 @@ std::vector<std::shared_ptr<Record>> DriverQueue::open() {
 }
 
 // Buffers that others may use at the same time, and what the job does with them.
-std::vector<rknpu_buffer> shared_buffers(const JobState& job) {
+std::vector<rknpu_buffer> shared_buffers(const Request& request) {
     std::vector<rknpu_buffer> result;
-    for (const KeptBuffer& kept : job.kept) {
+    const auto add = [&result](const KeptBuffer& kept) {
         if (!kept.buffer->shared())
-            continue;
+            return;
         const std::uint32_t flags = (kept.access != Access::Write ? RKNPU_BUFFER_READ : 0) |
                                     (kept.access != Access::Read ? RKNPU_BUFFER_WRITE : 0);
         const auto known =
@@ -187,7 +188,9 @@ std::vector<rknpu_buffer> shared_buffers(const JobState& job) {
             known->flags |= flags;
         else
             result.push_back({kept.buffer->handle(), flags});
-    }
+    };
+    std::ranges::for_each(request.job->kept, add);
+    std::ranges::for_each(request.kept, add);
     return result;
 }
 
@@ -199,7 +202,7 @@ std::uint64_t pointer_to(const std::vector<T>& list) noexcept {
 Result<std::shared_ptr<SubmittedJob>> DriverQueue::submit(const Request& request) {
     reap();
     const JobState& job = *request.job;
-    const auto buffers = shared_buffers(job);
+    const auto buffers = shared_buffers(request);
     if (request.wait_for.size() + request.after.size() > RKNPU_MAX_SYNCOBJS || buffers.size() > RKNPU_MAX_BUFFERS)
         return Error(Errc::InvalidArgument, format("a job waits for %d fences and jobs and shares %d buffers at most",
                                                    RKNPU_MAX_SYNCOBJS, RKNPU_MAX_BUFFERS));

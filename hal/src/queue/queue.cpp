@@ -34,7 +34,10 @@ Result<detail::Request> check(const detail::QueueState& queue, const Job& job, c
         return cores.error();
     if (auto r = detail::check_guards(*state); !r)
         return std::move(r).error();
-    return detail::Request{state, options.run, *cores, options.wait_for, {}};
+    std::vector<detail::KeptBuffer> kept;
+    for (const BufferUse& use : options.keep)
+        kept.push_back({use.buffer.state(), use.access});
+    return detail::Request{state, options.run, *cores, options.wait_for, {}, std::move(kept)};
 }
 
 } // namespace

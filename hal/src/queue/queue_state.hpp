@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <memory>
 #include <span>
+#include <vector>
 
 namespace rknpu::detail {
 
@@ -36,6 +37,7 @@ struct Request {
     std::uint32_t core_mask;
     std::span<const int> wait_for;                        ///< sync files
     std::span<const std::shared_ptr<SubmittedJob>> after; ///< of this queue
+    std::vector<KeptBuffer> kept;                         ///< beside those of the job
 };
 
 /// Where jobs wait for their turn. All members may be called from several threads at once.

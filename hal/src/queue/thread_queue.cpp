@@ -41,7 +41,8 @@ enum class Stage { Waiting, Running, Ended };
 class ThreadJob final : public SubmittedJob {
   public:
     ThreadJob(std::shared_ptr<Shared> shared, const Request& request)
-        : shared_(std::move(shared)), job(request.job), options(request.options), core_mask(request.core_mask) {}
+        : shared_(std::move(shared)), job(request.job), options(request.options), core_mask(request.core_mask),
+          kept(request.kept) {}
 
     const void* queue() const noexcept override { return shared_.get(); }
 
@@ -112,6 +113,7 @@ class ThreadJob final : public SubmittedJob {
     const std::shared_ptr<JobState> job;
     const RunOptions options;
     const std::uint32_t core_mask;
+    const std::vector<KeptBuffer> kept;
     std::vector<UniqueFd> fences;
     std::vector<std::shared_ptr<ThreadJob>> after;
     Stage stage = Stage::Waiting;
