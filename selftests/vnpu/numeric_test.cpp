@@ -154,12 +154,34 @@ TEST_P(Kernels, depthwise) {
             expect[i % channels] += a[i] * b[i];
         GetParam()->depthwise_int(rows_of(a, taps, channels).data(), b.data(), c.data(), taps, channels);
         EXPECT_EQ(c, expect) << taps;
-        const std::vector<float> fa(a.begin(), a.end());
-        const std::vector<double> fb(b.begin(), b.end());
-        std::vector<double> fc(channels, 7);
-        GetParam()->depthwise_float(rows_of(fa, taps, channels).data(), fb.data(), fc.data(), taps, channels);
-        EXPECT_EQ(fc, std::vector<double>(expect.begin(), expect.end())) << taps;
     }
+}
+
+TEST_P(Kernels, depthwise_float_in_one_order) {
+    constexpr std::size_t channels = 77;
+    for (std::size_t rows : {1u, 3u})
+        for (std::size_t columns : {1u, 2u, 3u, 5u})
+            for (std::size_t pixels : {std::size_t{1}, npu::Kernels::kPixels}) {
+                const std::size_t width = columns + pixels - 1;
+                auto a = random<float>(rows * width * channels);
+                for (float& x : a)
+                    x /= 3; // inexact sums: the order shows
+                const auto b = random<float>(rows * columns * channels);
+                std::vector<float> c(pixels * channels, 7), expect(pixels * channels);
+                for (std::size_t p = 0; p < pixels; ++p)
+                    for (std::size_t i = 0; i < channels; ++i) {
+                        double sum = 0;
+                        for (std::size_t y = 0; y < rows; ++y)
+                            for (std::size_t x = 0; x < columns; ++x)
+                                sum += double{a[(y * width + x + p) * channels + i]} *
+                                       double{b[(y * columns + x) * channels + i]};
+                        expect[p * channels + i] = static_cast<float>(sum);
+                    }
+                GetParam()->depthwise_float(rows_of(a, rows * width, channels).data(),
+                                            std::vector<double>(b.begin(), b.end()).data(), c.data(), rows, columns,
+                                            channels, pixels);
+                EXPECT_EQ(c, expect) << rows << " x " << columns << ", " << pixels;
+            }
 }
 
 TEST_P(Kernels, narrower_numbers) {
@@ -312,6 +334,20 @@ TEST_P(Kernels, halves) {
     GetParam()->to_half(close.data(), rounded.data(), close.size());
     for (std::size_t i = 0; i < close.size(); ++i)
         ASSERT_EQ(rounded[i], reference::nearest_half(close[i])) << std::hexfloat << close[i];
+}
+
+TEST_P(Kernels, rows_of_halves) {
+    for (std::size_t len : {1u, 8u, 16u, 31u}) {
+        const std::size_t rows = 5, pitch = len + 7;
+        auto from = random<std::uint16_t>(rows * len);
+        std::vector<float> to(rows * pitch, 99), expect = to;
+        for (std::size_t i = 0; i < from.size(); ++i) {
+            from[i] &= 0xbfff; // no NaN
+            expect[i / len * pitch + i % len] = static_cast<float>(reference::half_value(from[i]));
+        }
+        GetParam()->half_rows(from.data(), to.data(), rows, len, pitch);
+        EXPECT_EQ(to, expect) << len;
+    }
 }
 
 INSTANTIATE_TEST_SUITE_P(Sets, Kernels, testing::ValuesIn(npu::supported_kernels()),

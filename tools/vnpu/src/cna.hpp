@@ -9,8 +9,8 @@
 #include "dma.hpp"
 #include "numeric.hpp"
 #include "precision.hpp"
-#include "raw_vector.hpp"
 #include "task.hpp"
+#include "vectors.hpp"
 
 namespace npu {
 
@@ -109,7 +109,7 @@ struct WeightLayout {
 template <class T>
 struct WeightBuffers {
     std::vector<std::uint8_t> raw;
-    std::vector<T> weights;
+    AlignedVector<T> weights;
 };
 
 // Depthwise has a single kernel.
@@ -120,9 +120,11 @@ DmaResult load_weights(Dma& dma, const ConvPlan& plan, const WeightLayout& layou
 // The weights as they are in memory.
 DmaResult load_stored_weights(Dma& dma, const ConvPlan& plan, std::vector<std::uint8_t>& raw, Checks& checks);
 
-// The pixels of the map, or `outside`, under each tap of one output pixel.
+// The pixels of the map, or `outside`, under each tap of one output pixel, of `columns` taps in a row. With more
+// columns than the kernel has, those of its neighbours as well, if windows are one pixel apart and without gaps.
 template <class T>
-void find_taps(const ConvPlan& plan, const FeatureMap<T>& map, std::uint64_t pixel, const T* outside, const T** taps);
+void find_taps(const ConvPlan& plan, const FeatureMap<T>& map, std::uint64_t pixel, std::size_t columns,
+               const T* outside, const T** taps);
 
 // Windows of output pixels [first, first + count) as rows of [tap][channel], each `pitch` elements long; what lies
 // behind the window in a row is left alone.

@@ -147,18 +147,21 @@ DmaResult load_planar(Dma& dma, const ConvPlan& plan, FeatureMap<T>& map) {
     else
         map.data.assign(w * h * plan.channels, T{});
     std::vector<T> row(w * c2);
-    for (std::size_t s = 0; s < surfaces; ++s)
-        for (std::size_t y = 0; y < h; ++y) {
+    for (std::size_t y = 0; y < h; ++y) // so that a row of the map stays in the cache until it is complete
+        for (std::size_t s = 0; s < surfaces; ++s) {
             const std::uint8_t* from = raw.data() + (s * surface_step + y * row_step) * atom_bytes;
+            T* to = map.data.data() + y * w * plan.channels + s * c2;
             if constexpr (std::is_integral_v<T>) {
                 if (plan.cvt_on)
                     convert(0, from, row.size(), row.data());
                 else
                     widen(plan.precision, from, row.size(), row.data());
+            } else if (plan.precision == Precision::Fp16) {
+                kernels().half_rows(from, to, w, c2, plan.channels);
+                continue;
             } else {
                 widen(plan.precision, from, row.size(), row.data());
             }
-            T* to = map.data.data() + y * w * plan.channels + s * c2;
             constexpr std::size_t kUsual = 32 / sizeof(T); // a copy of known length is inline
             for (std::size_t x = 0; x < w; ++x)
                 if (c2 == kUsual)
@@ -284,15 +287,18 @@ double* copy(const float* from, std::size_t count, double* to) {
 } // namespace
 
 template <class T>
-void find_taps(const ConvPlan& plan, const FeatureMap<T>& map, std::uint64_t pixel, const T* outside, const T** taps) {
+void find_taps(const ConvPlan& plan, const FeatureMap<T>& map, std::uint64_t pixel, std::size_t columns,
+               const T* outside, const T** taps) {
     const std::int64_t y0 = static_cast<std::int64_t>(pixel / plan.out_w * plan.stride_y) - plan.pad_top;
     const std::int64_t x0 = static_cast<std::int64_t>(pixel % plan.out_w * plan.stride_x) - plan.pad_left;
     for (std::uint32_t ky = 0; ky < plan.kernel_h; ++ky) {
         const std::int64_t y = y0 + std::int64_t{ky} * plan.dilation_y;
-        for (std::uint32_t kx = 0; kx < plan.kernel_w; ++kx) {
-            const std::int64_t x = x0 + std::int64_t{kx} * plan.dilation_x;
-            const bool inside = y >= 0 && y < plan.grid_h() && x >= 0 && x < plan.grid_w();
-            *taps++ = inside ? map.data.data() + (y * plan.grid_w() + x) * plan.channels : outside;
+        const bool row_inside = y >= 0 && y < plan.grid_h();
+        const T* row = map.data.data() + (row_inside ? y : 0) * plan.grid_w() * plan.channels;
+        for (std::size_t kx = 0; kx < columns; ++kx) {
+            const std::int64_t x = x0 + static_cast<std::int64_t>(kx) * plan.dilation_x;
+            const bool inside = row_inside && x >= 0 && x < plan.grid_w();
+            *taps++ = inside ? row + x * plan.channels : outside;
         }
     }
 }
@@ -328,9 +334,10 @@ template DmaResult load_features(Dma&, const ConvPlan&, FeatureMap<std::int16_t>
 template DmaResult load_features(Dma&, const ConvPlan&, FeatureMap<float>&);
 template DmaResult load_weights(Dma&, const ConvPlan&, const WeightLayout&, WeightBuffers<std::int16_t>&, Checks&);
 template DmaResult load_weights(Dma&, const ConvPlan&, const WeightLayout&, WeightBuffers<float>&, Checks&);
-template void find_taps(const ConvPlan&, const FeatureMap<std::int16_t>&, std::uint64_t, const std::int16_t*,
-                        const std::int16_t**);
-template void find_taps(const ConvPlan&, const FeatureMap<float>&, std::uint64_t, const float*, const float**);
+template void find_taps(const ConvPlan&, const FeatureMap<std::int16_t>&, std::uint64_t, std::size_t,
+                        const std::int16_t*, const std::int16_t**);
+template void find_taps(const ConvPlan&, const FeatureMap<float>&, std::uint64_t, std::size_t, const float*,
+                        const float**);
 template void gather_windows(const ConvPlan&, const FeatureMap<std::int16_t>&, std::uint64_t, std::uint64_t,
                              std::uint64_t, std::int16_t*);
 template void gather_windows(const ConvPlan&, const FeatureMap<float>&, std::uint64_t, std::uint64_t, std::uint64_t,

@@ -28,9 +28,9 @@ WeightLayout MacArray<T>::weight_layout(const ConvPlan& plan) {
 }
 
 template <class T>
-MacArray<T>::MacArray(const ConvPlan& plan, const FeatureMap<T>& map, std::vector<T> weights, bool feature_sums)
+MacArray<T>::MacArray(const ConvPlan& plan, const FeatureMap<T>& map, AlignedVector<T> weights, bool feature_sums)
     : plan_(plan), map_(map), feature_sums_on_(feature_sums),
-      narrow_(kInt<T> && plan.depthwise && plan.precision != Precision::Int16),
+      narrow_(plan.depthwise && plan.precision != Precision::Int16),
       channels_(plan.depthwise ? plan.channels : plan.kernels), weights_(std::move(weights)) {
     const std::size_t window = plan.window();
     kernels_ = channels_ + (feature_sums && !plan.depthwise);
@@ -61,7 +61,7 @@ template <class T>
 typename MacArray<T>::Buffers MacArray<T>::buffers() const {
     Buffers b;
     if (plan_.depthwise)
-        b.taps.resize(plan_.taps());
+        b.taps.resize(std::size_t{plan_.kernel_h} * (plan_.kernel_w + Kernels::kPixels - 1));
     else
         b.windows.resize(block_ * row_);
     b.sums.resize(is_narrow() ? 0 : block_ * pitch_);
@@ -73,30 +73,31 @@ typename MacArray<T>::Buffers MacArray<T>::buffers() const {
 template <class T>
 void MacArray<T>::run_depthwise(std::uint64_t first, std::size_t count, Buffers& b) const {
     const Kernels& k = kernels();
-    const Window* weights = nullptr;
-    if constexpr (kInt<T>)
-        weights = weights_.data();
-    else
-        weights = wide_weights_.data();
-    // `narrow`: where numbers of 8-bit range leave their sums first.
-    const auto sum = [&](const Window* with, std::int32_t* narrow, Sum* to) {
+    // Pixels that are computed at once: neighbours whose windows overlap.
+    const bool overlap = !kInt<T> && plan_.stride_x == 1 && plan_.dilation_x == 1;
+    for (std::size_t i = 0, pixels; i < count; i += pixels) {
+        const bool together =
+            overlap && i + Kernels::kPixels <= count && (first + i) % plan_.out_w + Kernels::kPixels <= plan_.out_w;
+        pixels = together ? Kernels::kPixels : 1;
+        find_taps(plan_, map_, first + i, plan_.kernel_w + pixels - 1, outside_.data(), b.taps.data());
         if constexpr (kInt<T>) {
-            if (narrow_)
-                k.depthwise_int(b.taps.data(), with, narrow, plan_.taps(), channels_);
-            else
-                k.depthwise_int16(b.taps.data(), with, to, plan_.taps(), channels_);
-            if (narrow_ && to)
-                std::copy_n(narrow, channels_, to);
+            // `narrow`: where numbers of 8-bit range leave their sums first.
+            std::int32_t* narrow = narrow_ ? numbers(b, i) : nullptr;
+            const auto sum = [&](const Window* with, Sum* to) {
+                if (narrow_)
+                    k.depthwise_int(b.taps.data(), with, narrow, plan_.taps(), channels_);
+                else
+                    k.depthwise_int16(b.taps.data(), with, to, plan_.taps(), channels_);
+                if (narrow_ && to)
+                    std::copy_n(narrow, channels_, to);
+            };
+            if (feature_sums_on_)
+                sum(ones_.data(), b.feature_sums.data() + i * channels_);
+            sum(weights_.data(), is_narrow() ? nullptr : b.sums.data() + i * pitch_);
         } else {
-            k.depthwise_float(b.taps.data(), with, to, plan_.taps(), channels_);
+            k.depthwise_float(b.taps.data(), wide_weights_.data(), numbers(b, i), plan_.kernel_h, plan_.kernel_w,
+                              channels_, pixels);
         }
-    };
-    for (std::size_t i = 0; i < count; ++i) {
-        find_taps(plan_, map_, first + i, outside_.data(), b.taps.data());
-        std::int32_t* narrow = narrow_ ? numbers(b, i) : nullptr;
-        if (feature_sums_on_)
-            sum(ones_.data(), narrow, b.feature_sums.data() + i * channels_);
-        sum(weights, narrow, is_narrow() ? nullptr : b.sums.data() + i * pitch_);
     }
 }
 

@@ -18,24 +18,25 @@ template <class T>
 class MacArray {
   public:
     using Sum = std::conditional_t<std::is_integral_v<T>, std::int64_t, double>;
-    using Window = std::conditional_t<std::is_integral_v<T>, T, double>; // element of a window
+    using Window = std::conditional_t<std::is_integral_v<T>, T, double>;           // element of a window
+    using Number = std::conditional_t<std::is_integral_v<T>, std::int32_t, float>; // as the DPU gets it
 
     // What a run needs and leaves.
     struct Buffers {
-        std::vector<Window> windows; // direct convolution
-        std::vector<const T*> taps;  // depthwise
-        std::vector<Sum> sums, feature_sums;
-        std::vector<std::int32_t> narrow; // depthwise, numbers of 8-bit range
+        AlignedVector<Window> windows; // direct convolution
+        std::vector<const T*> taps;    // depthwise
+        AlignedVector<Sum> sums, feature_sums;
+        AlignedVector<Number> narrow; // depthwise, floats or numbers of 8-bit range
     };
 
     // The layout in which the constructor takes the weights.
     static WeightLayout weight_layout(const ConvPlan& plan);
 
     // feature_sums: also sum the features of each window. The plan and the map must live as long as the array.
-    MacArray(const ConvPlan& plan, const FeatureMap<T>& map, std::vector<T> weights, bool feature_sums);
+    MacArray(const ConvPlan& plan, const FeatureMap<T>& map, AlignedVector<T> weights, bool feature_sums);
 
     // For the next array.
-    std::vector<T> take_weights() { return std::move(weights_); }
+    AlignedVector<T> take_weights() { return std::move(weights_); }
 
     // Output channels that have weights.
     std::size_t channels() const { return channels_; }
@@ -45,8 +46,8 @@ class MacArray {
     Buffers buffers() const;
     void run(std::uint64_t first, std::size_t count, Buffers& buffers) const;
     // Whether run() leaves the numbers that the DPU gets, and no sums.
-    bool is_narrow() const { return narrow_ && !feature_sums_on_ && plan_.truncate == 0; }
-    std::int32_t* numbers(Buffers& buffers, std::size_t i) const { return buffers.narrow.data() + i * channels_; }
+    bool is_narrow() const { return narrow_ && (!std::is_integral_v<T> || (!feature_sums_on_ && plan_.truncate == 0)); }
+    Number* numbers(Buffers& buffers, std::size_t i) const { return buffers.narrow.data() + i * channels_; }
     // Of pixel i of the run: sums of all channels, and the feature sum that belongs to channel c.
     Sum* sums(Buffers& buffers, std::size_t i) const { return buffers.sums.data() + i * pitch_; }
     Sum feature_sum(const Buffers& buffers, std::size_t i, std::size_t c) const {
@@ -64,10 +65,10 @@ class MacArray {
     std::size_t depth_;   // elements of a window, rounded up to the step of the inner loops
     std::size_t row_;     // from window to window
     std::size_t pitch_;   // of sums
-    std::vector<T> weights_;
+    AlignedVector<T> weights_;
     // Depthwise: weights as its loops take them, weights of 1 for feature sums, a pixel outside the map.
-    std::vector<Window> wide_weights_, ones_;
-    std::vector<T> outside_;
+    AlignedVector<Window> wide_weights_, ones_;
+    AlignedVector<T> outside_;
 };
 
 // Products of an output pixel with kernels of one tap of int8, whose weights stay as they are in memory.

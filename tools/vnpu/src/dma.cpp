@@ -66,19 +66,38 @@ DmaResult Dma::read_list(std::uint32_t iova, void* buf, std::size_t len) {
 void Dma::write(std::uint32_t iova, const void* buf, std::size_t len) {
     const auto* bytes = static_cast<const std::uint8_t*>(buf);
     data_.insert(data_.end(), bytes, bytes + len);
-    if (!runs_.empty() && runs_.back().stream == writer_ &&
-        runs_.back().iova + static_cast<std::uint32_t>(runs_.back().len) == iova)
-        runs_.back().len += len;
-    else
-        runs_.push_back({iova, len, writer_});
+    queue({iova, len, writer_, nullptr});
+}
+
+void Dma::write_kept(std::uint32_t iova, const void* buf, std::size_t len) {
+    queue({iova, len, writer_, static_cast<const std::uint8_t*>(buf)});
+}
+
+void Dma::queue(const Run& run) {
+    if (!runs_.empty()) {
+        Run& last = runs_.back();
+        const std::uint8_t* next = last.from ? last.from + last.len : nullptr;
+        if (last.stream == run.stream && last.iova + static_cast<std::uint32_t>(last.len) == run.iova &&
+            next == run.from) {
+            last.len += run.len;
+            return;
+        }
+    }
+    runs_.push_back(run);
 }
 
 DmaResult Dma::flush() {
     const auto runs = std::exchange(runs_, {});
     const auto data = std::exchange(data_, {});
     std::vector<Piece> pieces;
+    const std::uint8_t* copied = data.data();
     for (const Run& run : runs) {
         std::uint32_t iova = run.iova;
+        const std::uint8_t* from = run.from;
+        if (!from) {
+            from = copied;
+            copied += run.len;
+        }
         for (std::size_t left = run.len; left > 0;) {
             const std::size_t part = to_page_end(iova, left);
             std::uint64_t physical = 0;
@@ -90,18 +109,17 @@ DmaResult Dma::flush() {
             case Mmu::Result::Ok:
                 break;
             }
-            pieces.push_back({physical, part});
+            pieces.push_back({physical, part, from});
             iova += static_cast<std::uint32_t>(part);
+            from += part;
             left -= part;
         }
     }
-    const std::uint8_t* from = data.data();
     for (const Piece& piece : pieces) {
-        if (std::exchange(fail_next_, false) || !host_.write(piece.physical, from, piece.len))
+        if (std::exchange(fail_next_, false) || !host_.write(piece.physical, piece.from, piece.len))
             return DmaResult::WriteError;
         bytes_written_ += piece.len;
         traffic_.results += piece.len;
-        from += piece.len;
     }
     for (const Run& run : runs)
         note({run.stream, run.iova, run.len});

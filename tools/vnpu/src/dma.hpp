@@ -33,6 +33,8 @@ class Dma {
 
     // Queue a write; runs of adjacent addresses are joined.
     void write(std::uint32_t iova, const void* buf, std::size_t len);
+    // The same without a copy: the bytes must stay until the queue is empty.
+    void write_kept(std::uint32_t iova, const void* buf, std::size_t len);
     // Do the queued writes, in order. After an error or a stall the queue is empty.
     DmaResult flush();
 
@@ -57,11 +59,14 @@ class Dma {
         std::uint32_t iova;
         std::size_t len;
         trace::Stream stream;
+        const std::uint8_t* from; // null: the next bytes of data_
     };
+    void queue(const Run& run);
     void note(const trace::Transfer& transfer);
     struct Piece {
         std::uint64_t physical;
         std::size_t len;
+        const std::uint8_t* from;
     };
 
     Host& host_;

@@ -12,7 +12,7 @@
 #include "lut_stage.hpp"
 #include "numeric.hpp"
 #include "precision.hpp"
-#include "raw_vector.hpp"
+#include "vectors.hpp"
 #include "task.hpp"
 
 namespace npu {

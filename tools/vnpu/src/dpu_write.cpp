@@ -32,8 +32,8 @@ void Dpu::write_surfaces(Dma& dma) const {
         const std::uint64_t offset = pass * plan_.pass_stride + std::uint64_t{s % e} * plan_.surface_stride +
                                      kAtom * (y * (plan_.write_w + plan_.notch) + x);
         const std::uint64_t run = std::min({most, pixels - pixel, plan_.write_w - x});
-        dma.write(static_cast<std::uint32_t>(plan_.dst + offset), out_.data() + (s * pixels + pixel) * kAtom,
-                  run * kAtom);
+        dma.write_kept(static_cast<std::uint32_t>(plan_.dst + offset), out_.data() + (s * pixels + pixel) * kAtom,
+                       run * kAtom);
         return run;
     };
     // Row-major output has the surfaces of a pixel side by side; in this order its runs are long.

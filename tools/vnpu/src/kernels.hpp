@@ -9,7 +9,7 @@ namespace npu {
 
 /*
  * The inner loops, compiled several times for different instruction sets of the host; kernels() picks the best set
- * that this machine has. All sets give the same bits: integer sums are exact, and floating-point sums are made in
+ * that this machine has. All sets give the same numbers: integer sums are exact, and floating-point sums are made in
  * one fixed order.
  */
 struct Kernels {
@@ -42,8 +42,11 @@ struct Kernels {
     // The same for numbers of 16-bit range.
     void (*depthwise_int16)(const std::int16_t* const* a, const std::int16_t* b, std::int64_t* c, std::size_t taps,
                             std::size_t channels);
-    // The same for numbers of float in double, where the products are exact.
-    void (*depthwise_float)(const float* const* a, const double* b, double* c, std::size_t taps, std::size_t channels);
+    // c[p][i] = sum over r, x of a[r][x + p][i] * b[r][x][i] for p < pixels, which is 1 or kPixels, x < columns: the
+    // taps of neighbours in a row. For numbers of float, with sums in double, where the products are exact; they are
+    // rounded at the end.
+    void (*depthwise_float)(const float* const* a, const double* b, float* c, std::size_t rows, std::size_t columns,
+                            std::size_t channels, std::size_t pixels);
     // `scales`: int16 for each number, in place of the one of `scaling`; null: none.
     void (*scale)(const Scaling& scaling, const std::uint16_t* scales, std::int32_t* v, std::size_t count);
     // v = saturate(sum / 2^shift), rounded to nearest. |sum| < 2^62, shift < 32.
@@ -55,13 +58,16 @@ struct Kernels {
     void (*widen_rows)(const std::int8_t* from, std::int16_t* to, std::size_t rows, std::size_t len, std::size_t pitch);
     void (*to_double)(const float* from, double* to, std::size_t count);
     void (*to_float)(const double* from, float* to, std::size_t count);
-    // half_to_float() and float_to_half() of numeric.hpp; halves in memory have any alignment.
+    // half_to_float() and float_to_half() of numeric.hpp; halves in memory have any alignment. A NaN becomes any NaN.
     void (*from_half)(const void* from, float* to, std::size_t count);
+    // Rows of `len` halves that follow each other -> rows `pitch` apart.
+    void (*half_rows)(const void* from, float* to, std::size_t rows, std::size_t len, std::size_t pitch);
     void (*to_half)(const float* from, std::uint16_t* to, std::size_t count);
     const char* name;
 
     static constexpr std::size_t kStep = 64;
     static constexpr std::size_t kLanes = 8;
+    static constexpr std::size_t kPixels = 4;
 };
 
 const Kernels& kernels();

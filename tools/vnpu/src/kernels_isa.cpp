@@ -73,6 +73,31 @@ constexpr std::size_t kVectors = Kernels::kLanes * sizeof(double) / VNPU_VECTOR,
 using Doubles [[gnu::vector_size(VNPU_VECTOR)]] = double;
 using Floats [[gnu::vector_size(VNPU_VECTOR / 2)]] = float;
 
+// Float to double and back. The compiler would do the longest vectors in halves.
+#if defined(__AVX512F__) && VNPU_VECTOR == 64
+constexpr int kSameMode = 4; // of rounding
+#endif
+
+template <class Wide, class Narrow>
+Wide widen(Narrow v) {
+#if defined(__AVX512F__) && VNPU_VECTOR == 64
+    if constexpr (sizeof(Wide) == 64)
+        return __builtin_ia32_cvtps2pd512_mask(v, Wide{}, 0xff, kSameMode);
+    else
+#endif
+        return __builtin_convertvector(v, Wide);
+}
+
+template <class Narrow, class Wide>
+Narrow round_to(Wide v) {
+#if defined(__AVX512F__) && VNPU_VECTOR == 64
+    if constexpr (sizeof(Wide) == 64)
+        return __builtin_ia32_cvtpd2ps512_mask(v, Narrow{}, 0xff, kSameMode);
+    else
+#endif
+        return __builtin_convertvector(v, Narrow);
+}
+
 template <std::size_t kRows>
 void float_rows(const double* a, const float* b, double* c, std::size_t k, std::size_t lda, std::size_t ldc) {
     Doubles sum[kRows][kVectors] = {};
@@ -80,7 +105,7 @@ void float_rows(const double* a, const float* b, double* c, std::size_t k, std::
         for (std::size_t v = 0; v < kVectors; ++v) {
             Floats narrow;
             __builtin_memcpy(&narrow, b + t * Kernels::kLanes + v * sizeof(narrow) / sizeof(float), sizeof(narrow));
-            const Doubles wide = __builtin_convertvector(narrow, Doubles);
+            const Doubles wide = widen<Doubles>(narrow);
             for (std::size_t r = 0; r < kRows; ++r)
                 sum[r][v] += a[r * lda + t] * wide;
         }
@@ -193,55 +218,106 @@ struct SumsOf8Bits {
     }
 };
 
-// The sums of one vector of kBytes of double.
-template <std::size_t kBytes>
+// The sums of kPixels neighbours, of kCount vectors of kBytes of double each. A number of the map is widened once for
+// all pixels that need it; each pixel's sum is made in the order of its taps. kColumns: of the kernel, or 0 for any.
+template <std::size_t kBytes, std::size_t kCount, std::size_t kPixels, std::size_t kColumns>
 struct DoubleSums {
-    static constexpr std::size_t kChannels = kBytes / sizeof(double);
+    static constexpr std::size_t kLanes = kBytes / sizeof(double), kChannels = kCount * kLanes;
     using Wide = typename Vectors<kBytes>::Doubles;
     using Floats = typename Vectors<kBytes / 2>::Floats;
-    void run(const float* const* a, const double* b, double* c, std::size_t taps, std::size_t pitch, std::size_t at) {
-        Wide sum{};
-        for (std::size_t t = 0; t < taps; ++t)
-            sum += __builtin_convertvector(load<Floats>(a[t] + at), Wide) * load<Wide>(b + t * pitch + at);
-        __builtin_memcpy(c + at, &sum, sizeof(sum));
+    static void run(const float* const* a, const double* b, float* c, std::size_t rows, std::size_t any_columns,
+                    std::size_t channels, std::size_t at) {
+        const std::size_t columns = kColumns ? kColumns : any_columns;
+        Wide sum[kPixels][kCount]; // set one by one: the compiler would fill them in memory
+#pragma GCC unroll 8
+        for (std::size_t i = 0; i < kPixels * kCount; ++i)
+            sum[i / kCount][i % kCount] = Wide{};
+        b += at;
+        for (std::size_t row = 0; row < rows; ++row, b += columns * channels)
+#pragma GCC unroll 8
+            for (std::size_t x = 0; x < columns + kPixels - 1; ++x, ++a) {
+                Wide number[kCount];
+                for (std::size_t i = 0; i < kCount; ++i)
+                    number[i] = widen<Wide>(load<Floats>(*a + at + i * kLanes));
+                for (std::size_t p = 0; p < kPixels; ++p)
+                    if (kPixels == 1 || x - p < columns) // also where x < p
+                        for (std::size_t i = 0; i < kCount; ++i)
+                            sum[p][i] += number[i] * load<Wide>(b + (x - p) * channels + i * kLanes);
+            }
+        for (std::size_t p = 0; p < kPixels; ++p)
+            for (std::size_t i = 0; i < kCount; ++i) {
+                const auto rounded = round_to<Floats>(sum[p][i]);
+                __builtin_memcpy(c + p * channels + at + i * kLanes, &rounded, sizeof(rounded));
+            }
     }
 };
 
-// All channels, or all but the last ones that don't fill the smallest vector; how many.
-template <template <std::size_t> class Sums, class A, class B, class C>
-std::size_t depthwise(const A* const* a, const B* b, C* c, std::size_t taps, std::size_t channels) {
-    using Most = Sums<VNPU_VECTOR>;
-    using Least = Sums<16>;
-    std::size_t at = 0;
-    for (; at + Most::kChannels <= channels; at += Most::kChannels)
-        Most{}.run(a, b, c, taps, channels, at);
-    for (; at + Least::kChannels <= channels; at += Least::kChannels)
-        Least{}.run(a, b, c, taps, channels, at);
+// As many channels as fill whole sets of sums, from channel `at` on; where they end.
+template <class Sums>
+std::size_t depthwise_floats(const float* const* a, const double* b, float* c, std::size_t rows, std::size_t columns,
+                             std::size_t channels, std::size_t at) {
+    for (; at + Sums::kChannels <= channels; at += Sums::kChannels)
+        Sums::run(a, b, c, rows, columns, channels, at);
     return at;
 }
 
-template <class A, class B, class C>
-void depthwise_rest(const A* const* a, const B* b, C* c, std::size_t taps, std::size_t channels, std::size_t at) {
+template <std::size_t kPixels>
+void depthwise_pixels(const float* const* a, const double* b, float* c, std::size_t rows, std::size_t columns,
+                      std::size_t channels) {
+    std::size_t at = 0;
+    if (columns == 3)
+        at = depthwise_floats<DoubleSums<VNPU_VECTOR, 2, kPixels, 3>>(a, b, c, rows, columns, channels, at);
+    at = depthwise_floats<DoubleSums<VNPU_VECTOR, 1, kPixels, 0>>(a, b, c, rows, columns, channels, at);
+    at = depthwise_floats<DoubleSums<16, 1, kPixels, 0>>(a, b, c, rows, columns, channels, at);
+    for (; at < channels; ++at)
+        for (std::size_t p = 0; p < kPixels; ++p) {
+            double sum = 0;
+            for (std::size_t row = 0; row < rows; ++row)
+                for (std::size_t x = 0; x < columns; ++x)
+                    sum += static_cast<double>(a[row * (columns + kPixels - 1) + x + p][at]) *
+                           b[(row * columns + x) * channels + at];
+            c[p * channels + at] = static_cast<float>(sum);
+        }
+}
+
+void depthwise_float(const float* const* a, const double* b, float* c, std::size_t rows, std::size_t columns,
+                     std::size_t channels, std::size_t pixels) {
+    if (pixels == 1)
+        depthwise_pixels<1>(a, b, c, rows, columns, channels);
+    else
+        depthwise_pixels<Kernels::kPixels>(a, b, c, rows, columns, channels);
+}
+
+// As many channels as fill whole sets of sums, from channel `at` on; where they end.
+template <class Sums>
+std::size_t depthwise(const std::int16_t* const* a, const std::int16_t* b, std::int32_t* c, std::size_t taps,
+                      std::size_t channels, std::size_t at) {
+    for (; at + Sums::kChannels <= channels; at += Sums::kChannels)
+        Sums{}.run(a, b, c, taps, channels, at);
+    return at;
+}
+
+template <class Sum>
+void depthwise_rest(const std::int16_t* const* a, const std::int16_t* b, Sum* c, std::size_t taps, std::size_t channels,
+                    std::size_t at) {
     for (; at < channels; ++at) {
-        C sum = 0;
+        Sum sum = 0;
         for (std::size_t t = 0; t < taps; ++t)
-            sum += static_cast<C>(a[t][at]) * static_cast<C>(b[t * channels + at]);
+            sum += a[t][at] * b[t * channels + at]; // a product fits in 32 bits
         c[at] = sum;
     }
 }
 
 void depthwise_int(const std::int16_t* const* a, const std::int16_t* b, std::int32_t* c, std::size_t taps,
                    std::size_t channels) {
-    depthwise_rest(a, b, c, taps, channels, depthwise<SumsOf8Bits>(a, b, c, taps, channels));
+    std::size_t at = depthwise<SumsOf8Bits<VNPU_VECTOR>>(a, b, c, taps, channels, 0);
+    at = depthwise<SumsOf8Bits<16>>(a, b, c, taps, channels, at);
+    depthwise_rest(a, b, c, taps, channels, at);
 }
 
 void depthwise_int16(const std::int16_t* const* a, const std::int16_t* b, std::int64_t* c, std::size_t taps,
                      std::size_t channels) {
     depthwise_rest(a, b, c, taps, channels, 0);
-}
-
-void depthwise_float(const float* const* a, const double* b, double* c, std::size_t taps, std::size_t channels) {
-    depthwise_rest(a, b, c, taps, channels, depthwise<DoubleSums>(a, b, c, taps, channels));
 }
 
 using Best = Vectors<VNPU_VECTOR>;
@@ -368,12 +444,67 @@ std::uint32_t as_bits(float f) {
     return __builtin_bit_cast(std::uint32_t, f);
 }
 
+constexpr std::size_t kHalf = sizeof(std::uint16_t);
+
+#if defined(__AVX512F__) && VNPU_VECTOR == 64 // has instructions for them
+using SixteenFloats [[gnu::vector_size(64)]] = float;
+constexpr std::size_t kHalves = 16;
+constexpr int kNearest = 0; // rounding, ties to even
+
+SixteenFloats widen_halves(const char* from) {
+    return __builtin_ia32_vcvtph2ps512_mask(load<Vectors<32>::Shorts>(from), SixteenFloats{}, 0xffff, kSameMode);
+}
+
+// As many elements as fill whole vectors; how many.
+std::size_t from_half_vectors(const char* from, float* to, std::size_t count) {
+    std::size_t i = 0;
+    for (; i + kHalves <= count; i += kHalves) {
+        const SixteenFloats v = widen_halves(from + i * kHalf);
+        __builtin_memcpy(to + i, &v, sizeof(v));
+    }
+    return i;
+}
+
+std::size_t to_half_vectors(const float* from, std::uint16_t* to, std::size_t count) {
+    std::size_t i = 0;
+    for (; i + kHalves <= count; i += kHalves) {
+        auto v = load<SixteenFloats>(from + i);
+        v = v == v ? v : SixteenFloats{} + __builtin_nanf(""); // one NaN for all
+        const Vectors<32>::Shorts h = __builtin_ia32_vcvtps2ph512_mask(v, kNearest, Vectors<32>::Shorts{}, 0xffff);
+        __builtin_memcpy(to + i, &h, sizeof(h));
+    }
+    return i;
+}
+
+// Pairs of rows of 8.
+std::size_t half_rows_vectors(const char* from, float* to, std::size_t rows, std::size_t pitch) {
+    std::size_t r = 0;
+    for (; r + 2 <= rows; r += 2) {
+        const SixteenFloats v = widen_halves(from + r * 8 * kHalf);
+        __builtin_memcpy(to + r * pitch, &v, sizeof(v) / 2);
+        __builtin_memcpy(to + (r + 1) * pitch, reinterpret_cast<const char*>(&v) + sizeof(v) / 2, sizeof(v) / 2);
+    }
+    return r;
+}
+#else
+std::size_t from_half_vectors(const char*, float*, std::size_t) {
+    return 0;
+}
+std::size_t to_half_vectors(const float*, std::uint16_t*, std::size_t) {
+    return 0;
+}
+std::size_t half_rows_vectors(const char*, float*, std::size_t, std::size_t) {
+    return 0;
+}
+#endif
+
 // Without branches, so that the loops become vectors.
 
-void from_half(const void* from, float* to, std::size_t count) {
-    for (std::size_t i = 0; i < count; ++i) {
+void from_half(const void* memory, float* to, std::size_t count) {
+    const auto* from = static_cast<const char*>(memory);
+    for (std::size_t i = from_half_vectors(from, to, count); i < count; ++i) {
         std::uint16_t h;
-        __builtin_memcpy(&h, static_cast<const char*>(from) + i * sizeof(h), sizeof(h));
+        __builtin_memcpy(&h, from + i * kHalf, kHalf);
         const std::uint32_t sign = std::uint32_t{h} << 16 & 0x80000000u, rest = (h & 0x7fffu) << 13;
         // A denormal: its digits behind those of 2^-14, which is taken away again.
         const std::uint32_t small = as_bits(as_float(0x38800000u + rest) - 0x1p-14f);
@@ -383,8 +514,14 @@ void from_half(const void* from, float* to, std::size_t count) {
     }
 }
 
+void half_rows(const void* memory, float* to, std::size_t rows, std::size_t len, std::size_t pitch) {
+    const auto* from = static_cast<const char*>(memory);
+    for (std::size_t r = len == 8 ? half_rows_vectors(from, to, rows, pitch) : 0; r < rows; ++r)
+        from_half(from + r * len * kHalf, to + r * pitch, len);
+}
+
 void to_half(const float* from, std::uint16_t* to, std::size_t count) {
-    for (std::size_t i = 0; i < count; ++i) {
+    for (std::size_t i = to_half_vectors(from, to, count); i < count; ++i) {
         const std::uint32_t bits = as_bits(from[i]), sign = bits >> 16 & 0x8000, magnitude = bits & 0x7fffffffu;
         // Below 2^-14: adding 0.5 rounds to a multiple of 2^-24.
         const std::uint32_t small = as_bits(as_float(magnitude) + 0.5f) - 0x3f000000u;
@@ -414,6 +551,7 @@ const Kernels VNPU_NAME(VNPU_ISA) = {gemm_int,
                                      to_double,
                                      to_float,
                                      from_half,
+                                     half_rows,
                                      to_half,
                                      VNPU_STRING(VNPU_ISA)};
 

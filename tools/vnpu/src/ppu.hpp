@@ -8,7 +8,7 @@
 #include "dma.hpp"
 #include "dpu.hpp"
 #include "precision.hpp"
-#include "raw_vector.hpp"
+#include "vectors.hpp"
 #include "task.hpp"
 
 namespace npu {

@@ -114,19 +114,18 @@ class ConvTask final : public Task {
                 const std::uint64_t first = n * block, count = std::min(block, outputs - first);
                 array.run(first, count, buffers);
                 for (std::size_t i = 0; i < count; ++i) {
-                    if constexpr (std::is_integral_v<T>) {
-                        if (array.is_narrow()) {
-                            std::int32_t* numbers = array.numbers(buffers, i);
-                            if (dpu_.channels > array.channels()) { // without weights: 0, as v is behind
-                                std::copy_n(numbers, array.channels(), v.data());
-                                std::fill(v.begin() + static_cast<std::ptrdiff_t>(array.channels()), v.end(), 0);
-                                numbers = v.data();
-                            }
-                            dpu.process(first + i, numbers);
-                            continue;
+                    if (array.is_narrow()) {
+                        auto* numbers = array.numbers(buffers, i);
+                        if (dpu_.channels > array.channels()) { // without weights: 0, as v is behind
+                            std::copy_n(numbers, array.channels(), v.data());
+                            std::fill(v.begin() + static_cast<std::ptrdiff_t>(array.channels()), v.end(), 0);
+                            numbers = v.data();
                         }
-                        add_cpend(data, array, i, 0, buffers);
+                        dpu.process(first + i, numbers);
+                        continue;
                     }
+                    if constexpr (std::is_integral_v<T>)
+                        add_cpend(data, array, i, 0, buffers);
                     take_sums({array.sums(buffers, i), array.channels()}, v);
                     dpu.process(first + i, v.data());
                 }
@@ -152,7 +151,7 @@ class ConvTask final : public Task {
         std::vector<typename MacArray<T>::Sum> sums(outputs * conv_.kernels);
         ConvPlan group = conv_;
         WeightBuffers<T> kernels;
-        std::vector<T> features; // of all outputs, where weights stay as they are stored
+        AlignedVector<T> features; // of all outputs, where weights stay as they are stored
         if constexpr (std::is_integral_v<T>)
             if (takes_stored_weights(conv_)) {
                 features.resize(outputs * conv_.channels);
@@ -202,7 +201,7 @@ class ConvTask final : public Task {
     }
 
     template <class T>
-    using DpuInput = std::vector<std::conditional_t<std::is_integral_v<T>, std::int32_t, float>>;
+    using DpuInput = AlignedVector<typename MacArray<T>::Number>;
 
     // The sums of one pixel as the DPU gets them. Channels without weights are 0.
     void take_sums(std::span<const std::int64_t> sums, DpuInput<std::int16_t>& v) const {
