@@ -23,7 +23,7 @@ void Dpu::write_surfaces(Dma& dma) const {
     const std::uint64_t pixels = plan_.pixels();
     const std::uint32_t surfaces = plan_.surfaces(), e = plan_.surfaces_per_pass;
     // Some pixels of a surface that lie one behind the other.
-    const auto write_run = [&](std::uint32_t s, std::uint64_t pixel, std::uint64_t most) {
+    const auto write_run = [&](auto write, std::uint32_t s, std::uint64_t pixel, std::uint64_t most) {
         // Units (all surfaces of a pass at one pixel) are numbered in the order pass, row, column, and this number is
         // taken apart by the sizes of the write DMA.
         const std::uint64_t n = s / e * pixels + pixel;
@@ -32,20 +32,20 @@ void Dpu::write_surfaces(Dma& dma) const {
         const std::uint64_t offset = pass * plan_.pass_stride + std::uint64_t{s % e} * plan_.surface_stride +
                                      kAtom * (y * (plan_.write_w + plan_.notch) + x);
         const std::uint64_t run = std::min({most, pixels - pixel, plan_.write_w - x});
-        dma.write_kept(static_cast<std::uint32_t>(plan_.dst + offset), out_.data() + (s * pixels + pixel) * kAtom,
-                       run * kAtom);
+        (dma.*write)(static_cast<std::uint32_t>(plan_.dst + offset), out_.data() + (s * pixels + pixel) * kAtom,
+                     run * kAtom);
         return run;
     };
-    // Row-major output has the surfaces of a pixel side by side; in this order its runs are long.
+    // Row-major output has the surfaces of a pixel side by side; in this order, and in a copy, its runs are long.
     if (plan_.surface_stride == kAtom) {
         for (std::uint64_t pixel = 0; pixel < pixels; ++pixel)
             for (std::uint32_t s = 0; s < surfaces; ++s)
-                write_run(s, pixel, 1);
+                write_run(&Dma::write, s, pixel, 1);
         return;
     }
     for (std::uint32_t s = 0; s < surfaces; ++s)
         for (std::uint64_t pixel = 0; pixel < pixels;)
-            pixel += write_run(s, pixel, pixels);
+            pixel += write_run(&Dma::write_kept, s, pixel, pixels);
 }
 
 // Units are all surfaces of 32 channels at one pixel, in the order group of channels, pixel; SIZE_E says how many of
