@@ -12,8 +12,8 @@
 #include "lut_stage.hpp"
 #include "numeric.hpp"
 #include "precision.hpp"
-#include "vectors.hpp"
 #include "task.hpp"
+#include "vectors.hpp"
 
 namespace npu {
 

@@ -8,8 +8,8 @@
 #include "dma.hpp"
 #include "dpu.hpp"
 #include "precision.hpp"
-#include "vectors.hpp"
 #include "task.hpp"
+#include "vectors.hpp"
 
 namespace npu {
 
