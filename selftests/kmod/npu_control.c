@@ -99,7 +99,10 @@ static __u64 cycles(void)
 	return (__u64)high << 32 | low;
 }
 
-/* The counter, and the middle of the time in which it was read: the shortest of several, as a busy host stops the machine. */
+/*
+ * The counter, and the middle of the time in which it was read. The shortest of several times, as a
+ * busy host may stop the machine meanwhile.
+ */
 static long long cycles_at(__u64 *count)
 {
 	long long start, took, shortest = LLONG_MAX, middle = 0;

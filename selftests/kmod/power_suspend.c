@@ -101,7 +101,7 @@ struct client {
 	__u32 core_mask;
 	/* At most; fewer once this page, which is shared with the clients, isn't zero any more */
 	unsigned int rounds;
-	volatile int *enough;
+	int *enough;
 };
 
 /* Blocking jobs, one after the other, of a process of its own */
@@ -115,8 +115,11 @@ static int compute(void *arg)
 	if (fd < 0)
 		return 1;
 	ret = npu_matmul_create(&mm, fd, 3, 64, 32, client->core_mask);
-	for (i = 0; i < client->rounds && !ret && !(client->enough && *client->enough); i++)
+	for (i = 0; i < client->rounds && !ret; i++) {
+		if (client->enough && __atomic_load_n(client->enough, __ATOMIC_RELAXED))
+			break;
 		ret = npu_matmul_run(&mm, client->core_mask, 4000);
+	}
 	close(fd);
 	return -ret;
 }
@@ -356,10 +359,11 @@ TEST_F_TIMEOUT(suspend, again_and_again_under_load, 180)
 	static const __u32 core_masks[] = { 1, 2, 4, 3, 0 };
 	struct client clients[ARRAY_SIZE(core_masks)];
 	pid_t pids[ARRAY_SIZE(clients)];
-	volatile int *enough;
+	int *enough;
 	unsigned int i;
 
-	enough = mmap(NULL, sizeof(*enough), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	enough = mmap(NULL, sizeof(*enough), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS,
+		      -1, 0);
 	ASSERT_NE(MAP_FAILED, enough);
 	ASSERT_EQ(0, npu_write_file("/sys/module/suspend/parameters/pm_test_delay", "0"));
 	for (i = 0; i < ARRAY_SIZE(clients); i++) {
@@ -370,7 +374,7 @@ TEST_F_TIMEOUT(suspend, again_and_again_under_load, 180)
 		npu_sleep_ms(i * 37 % 100);
 		EXPECT_EQ(0, sleep_once());
 	}
-	*enough = 1;
+	__atomic_store_n(enough, 1, __ATOMIC_RELAXED);
 	for (i = 0; i < ARRAY_SIZE(clients); i++) {
 		EXPECT_EQ(0, npu_join(pids[i], 60000)) {
 			TH_LOG("core mask %u", clients[i].core_mask);
