@@ -7,40 +7,40 @@
  * reset is a promise that the next job finds a clean core, which the recovery keeps anyway.
  */
 #include <linux/capability.h>
-#include <linux/clk.h>
-#include <linux/regulator/consumer.h>
 #include <linux/sched.h>
 #include <linux/sched/signal.h>
-#include <linux/string.h>
 
+#include <drm/drm_drv.h>
 #include <drm/rknpu_drm.h>
 
 #include "rknpu_action.h"
 #include "rknpu_device.h"
 #include "rknpu_drv.h"
 #include "rknpu_mmu.h"
+#include "rknpu_power.h"
 #include "rknpu_traffic.h"
 
-/* The mainline form names the core clock, in the BSP form it is the first one. */
-static u32 core_rate(const struct rknpu_node *node)
+/* What the node has goes with it. */
+static int get_rate(struct rknpu_device *rknpu, u32 *value)
 {
-	int i;
+	int index;
 
-	for (i = 0; i < node->num_clks; i++)
-		if (node->clks[i].id && !strcmp(node->clks[i].id, "npu"))
-			return clk_get_rate(node->clks[i].clk);
-	return node->num_clks ? clk_get_rate(node->clks[0].clk) : 0;
+	if (!drm_dev_enter(&rknpu->drm, &index))
+		return -ENODEV;
+	*value = rknpu_power_rate(rknpu);
+	drm_dev_exit(index);
+	return 0;
 }
 
-/* Without a regulator nobody knows, and programs want an answer all the same. */
-static int get_voltage(struct rknpu_node *node, u32 *value)
+static int get_voltage(struct rknpu_device *rknpu, u32 *value)
 {
-	int uv = node->supplies[0] ? regulator_get_voltage(node->supplies[0]) : 0;
+	int index, ret;
 
-	if (uv < 0)
-		return uv;
-	*value = uv;
-	return 0;
+	if (!drm_dev_enter(&rknpu->drm, &index))
+		return -ENODEV;
+	ret = rknpu_power_voltage(rknpu, value);
+	drm_dev_exit(index);
+	return ret;
 }
 
 /* What the caller could do by setpriority(2); else nothing happens, and programs don't mind. */
@@ -79,7 +79,6 @@ static u32 get_domain(struct rknpu_space *space)
 int rknpu_action(struct rknpu_file *file, struct rknpu_action *args)
 {
 	struct rknpu_device *rknpu = file->rknpu;
-	struct rknpu_node *node = rknpu->nodes[0];
 
 	switch (args->flags) {
 	case RKNPU_GET_HW_VERSION:
@@ -90,10 +89,9 @@ int rknpu_action(struct rknpu_file *file, struct rknpu_action *args)
 			      RKNPU_DRIVER_PATCHLEVEL;
 		return 0;
 	case RKNPU_GET_FREQ:
-		args->value = core_rate(node);
-		return 0;
+		return get_rate(rknpu, &args->value);
 	case RKNPU_GET_VOLT:
-		return get_voltage(node, &args->value);
+		return get_voltage(rknpu, &args->value);
 	case RKNPU_ACT_RESET:
 		/* The recovery keeps the cores clean; only a new bind helps when it gave up. */
 		return READ_ONCE(rknpu->wedged) ? -ENODEV : 0;

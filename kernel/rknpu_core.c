@@ -150,7 +150,7 @@ int rknpu_core_reset(struct rknpu_core *core)
 	unsigned int i;
 	int ret;
 
-	if (!core->io->resets[0])
+	if (!core->io->resets[0] || READ_ONCE(core->rknpu->no_reset))
 		return -EOPNOTSUPP;
 	if (core->irq_failures > RKNPU_IRQ_FAILURES_MAX)
 		return -EIO;

@@ -20,6 +20,7 @@
 #include "rknpu_compat.h"
 #include "rknpu_coredump.h"
 #include "rknpu_debugfs.h"
+#include "rknpu_devfreq.h"
 #include "rknpu_device.h"
 #include "rknpu_drv.h"
 #include "rknpu_job.h"
@@ -185,6 +186,7 @@ static int hardware_init(struct rknpu_device *rknpu)
 		pm_runtime_put_sync_suspend(rknpu->pm_dev);
 		return ret;
 	}
+	rknpu_devfreq_init(rknpu);
 	pm_runtime_mark_last_busy(rknpu->pm_dev);
 	pm_runtime_put_autosuspend(rknpu->pm_dev);
 	return 0;
@@ -197,6 +199,7 @@ static void hardware_fini(struct rknpu_device *rknpu)
 	rknpu_sched_stop(rknpu);
 	rknpu_nbuf_fini(rknpu);
 	rknpu_power_fini(rknpu);
+	rknpu_devfreq_fini(rknpu);
 	rknpu_job_free_spare(rknpu);
 	cores_mute(rknpu, rknpu->num_cores);
 	for (i = 0; i < rknpu->num_nodes; i++)

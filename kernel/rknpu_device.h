@@ -25,6 +25,7 @@
 #define RKNPU_DRIVER_MINOR 9
 #define RKNPU_DRIVER_PATCHLEVEL 8
 
+struct clk;
 struct clk_bulk_data;
 struct dentry;
 struct iommu_group;
@@ -32,6 +33,7 @@ struct platform_device;
 struct regulator;
 struct reset_control;
 struct rknpu_coredump;
+struct rknpu_devfreq;
 struct rknpu_domain;
 
 /**
@@ -48,12 +50,18 @@ struct rknpu_node {
 	bool gathers;
 	/** @soc: what the compatible says */
 	const struct rknpu_soc *soc;
-	/** @clks: all clocks of the node, the first one is the core clock */
+	/** @core_clk: one of @clks, the clock that the cores compute with; NULL: none is known */
+	struct clk *core_clk;
+	/** @clks: all clocks of the node */
 	struct clk_bulk_data *clks;
 	/** @num_clks: number of @clks */
 	int num_clks;
 	/** @supplies: of the logic and of the memories; NULL when the device tree has none */
 	struct regulator *supplies[2];
+	/** @supply_names: their names in the device tree, without "-supply" */
+	const char *const *supply_names;
+	/** @devfreq: frequency scaling, in the node that stands for the device; NULL: none */
+	struct rknpu_devfreq *devfreq;
 	/** @powered: registers may be touched; cleared before the clocks go off */
 	bool powered;
 	/** @start: physical address of the first core's registers */
@@ -112,6 +120,8 @@ struct rknpu_device {
 	 * Fences depend on the former: nothing waits for memory under it. Outside @lock.
 	 */
 	struct mutex reset_lock;
+	/** @no_reset: cores that fail are kept as they are, for somebody to look at */
+	bool no_reset;
 
 	/**
 	 * @lock: protects @dispatch, @recover, @waiting, @dead_mappings, @stopping, @paused, what

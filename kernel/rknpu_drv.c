@@ -114,3 +114,4 @@ MODULE_LICENSE("GPL");
 MODULE_VERSION(__stringify(RKNPU_DRIVER_MAJOR) "." __stringify(RKNPU_DRIVER_MINOR) "."
 	       __stringify(RKNPU_DRIVER_PATCHLEVEL));
 MODULE_ALIAS("rockchip-rknpu");
+MODULE_SOFTDEP("pre: governor_simpleondemand");

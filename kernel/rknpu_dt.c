@@ -26,6 +26,7 @@
 #include <linux/sort.h>
 
 #include "rknpu_compat.h"
+#include "rknpu_devfreq.h"
 #include "rknpu_device.h"
 #include "rknpu_drv.h"
 #include "rknpu_fault.h"
@@ -153,10 +154,27 @@ static int find_fused(struct rknpu_node *node)
 	return 0;
 }
 
+/* The mainline form names the core clock, in the BSP form it is the first one. */
+static int get_clocks(struct rknpu_node *node)
+{
+	int i;
+
+	node->num_clks = devm_clk_bulk_get_all(node->dev, &node->clks);
+	if (node->num_clks < 0)
+		return dev_err_probe(node->dev, node->num_clks, "can't get clocks\n");
+	if (node->num_clks)
+		node->core_clk = node->clks[0].clk;
+	for (i = 0; i < node->num_clks; i++)
+		if (node->clks[i].id && !strcmp(node->clks[i].id, "npu"))
+			node->core_clk = node->clks[i].clk;
+	return 0;
+}
+
 static int get_supplies(struct rknpu_node *node, const char *const *names)
 {
 	unsigned int i;
 
+	node->supply_names = names;
 	for (i = 0; i < ARRAY_SIZE(node->supplies); i++) {
 		struct regulator *supply = devm_regulator_get_optional(node->dev, names[i]);
 
@@ -216,9 +234,9 @@ static struct rknpu_node *node_create(struct platform_device *pdev,
 	ret = rknpu_genpd_attach(&pdev->dev);
 	if (ret)
 		return ERR_PTR(ret);
-	node->num_clks = devm_clk_bulk_get_all(&pdev->dev, &node->clks);
-	if (node->num_clks < 0)
-		return ERR_PTR(dev_err_probe(&pdev->dev, node->num_clks, "can't get clocks\n"));
+	ret = get_clocks(node);
+	if (ret)
+		return ERR_PTR(ret);
 	ret = get_supplies(node, supplies[match->per_core]);
 	if (ret)
 		return ERR_PTR(ret);
@@ -328,6 +346,7 @@ static int rknpu_node_resume(struct device *dev)
 	for (i = 0; i < node->num_cores; i++)
 		rknpu_traffic_restart(&node->io[i]);
 	WRITE_ONCE(node->powered, true);
+	rknpu_devfreq_power_on(node->devfreq);
 	return 0;
 }
 
@@ -340,6 +359,7 @@ static int rknpu_node_suspend(struct device *dev)
 	WRITE_ONCE(node->powered, false);
 	for (i = 0; i < node->num_cores; i++)
 		synchronize_irq(node->io[i].irq);
+	rknpu_devfreq_power_off(node->devfreq);
 	clk_bulk_disable_unprepare(node->num_clks, node->clks);
 	disable_supplies(node, ARRAY_SIZE(node->supplies));
 	return 0;

@@ -20,6 +20,7 @@ static void load_update(struct rknpu_load *load, u64 now)
 			load->last_ns = load->busy_ns + (load->busy ? start - load->since : 0);
 		else
 			load->last_ns = load->busy ? NSEC_PER_SEC : 0;
+		load->before_ns += load->busy_ns + (load->busy ? start - load->since : 0);
 		load->busy_ns = 0;
 		load->window = window;
 		load->since = start;
@@ -52,4 +53,17 @@ unsigned int rknpu_load_percent(struct rknpu_load *load, u64 now)
 {
 	load_update(load, now);
 	return div_u64(load->last_ns, NSEC_PER_SEC / 100);
+}
+
+/**
+ * rknpu_load_busy_ns() - how long a core has been busy so far
+ * @load: the core's record
+ * @now: time in nanoseconds
+ *
+ * Return: nanoseconds, counted since the record was made.
+ */
+u64 rknpu_load_busy_ns(struct rknpu_load *load, u64 now)
+{
+	load_update(load, now);
+	return load->before_ns + load->busy_ns;
 }

@@ -18,11 +18,14 @@ struct rknpu_load {
 	u64 busy_ns;
 	/** @last_ns: busy time in the window before */
 	u64 last_ns;
+	/** @before_ns: busy time of all windows before the current one */
+	u64 before_ns;
 	/** @busy: the core is busy since @since */
 	bool busy;
 };
 
 void rknpu_load_set(struct rknpu_load *load, u64 now, bool busy);
 unsigned int rknpu_load_percent(struct rknpu_load *load, u64 now);
+u64 rknpu_load_busy_ns(struct rknpu_load *load, u64 now);
 
 #endif

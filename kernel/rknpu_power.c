@@ -6,8 +6,11 @@
  * start it. So the device keeps a reference of its own from the first job on, and gives it back
  * when no job has come for a while. Runtime PM's own delay runs from then on.
  */
+#include <linux/clk.h>
 #include <linux/pm_runtime.h>
+#include <linux/regulator/consumer.h>
 
+#include "rknpu_devfreq.h"
 #include "rknpu_device.h"
 #include "rknpu_power.h"
 
@@ -137,4 +140,73 @@ void rknpu_power_put(struct rknpu_device *rknpu)
 	/* Before the last user is seen to be gone. */
 	smp_mb__before_atomic();
 	atomic_dec(&rknpu->power.users);
+}
+
+/**
+ * rknpu_power_hold() - keep the NPU powered until rknpu_power_let_go()
+ * @rknpu: the device
+ *
+ * Return: 0, also when it is kept already, or a negative errno when power can't be had.
+ */
+int rknpu_power_hold(struct rknpu_device *rknpu)
+{
+	int ret = rknpu_power_get(rknpu);
+
+	if (!ret && xchg(&rknpu->power.held, true))
+		rknpu_power_put(rknpu);
+	return ret;
+}
+
+/**
+ * rknpu_power_let_go() - undo rknpu_power_hold(), however often that was called
+ * @rknpu: the device
+ */
+void rknpu_power_let_go(struct rknpu_device *rknpu)
+{
+	if (xchg(&rknpu->power.held, false))
+		rknpu_power_put(rknpu);
+}
+
+/**
+ * rknpu_power_set_delay() - change how long the NPU keeps power after the last job
+ * @rknpu: the device
+ * @delay: milliseconds
+ */
+void rknpu_power_set_delay(struct rknpu_device *rknpu, int delay)
+{
+	unsigned int i;
+
+	for (i = 0; i < rknpu->num_nodes; i++)
+		pm_runtime_set_autosuspend_delay(rknpu->nodes[i]->dev, delay);
+}
+
+/**
+ * rknpu_power_rate() - clock rate of the cores
+ * @rknpu: the device, not unplugged
+ *
+ * Context: may sleep. Needs no power.
+ * Return: Hz, 0 if nobody knows.
+ */
+u32 rknpu_power_rate(struct rknpu_device *rknpu)
+{
+	struct rknpu_node *node = rknpu->nodes[0];
+
+	return node->devfreq ? rknpu_devfreq_rate(node->devfreq) : clk_get_rate(node->core_clk);
+}
+
+/**
+ * rknpu_power_voltage() - voltage of the cores
+ * @rknpu: the device, not unplugged
+ * @value: microvolts; 0 without a regulator: nobody knows, and programs want an answer all the same
+ *
+ * Context: may sleep. Needs no power.
+ * Return: 0 or a negative errno.
+ */
+int rknpu_power_voltage(struct rknpu_device *rknpu, u32 *value)
+{
+	struct regulator *supply = rknpu->nodes[0]->supplies[0];
+	int uv = supply ? regulator_get_voltage(supply) : 0;
+
+	*value = max(uv, 0);
+	return min(uv, 0);
 }

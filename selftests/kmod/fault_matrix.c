@@ -123,7 +123,7 @@ FIXTURE_VARIANT_ADD(matrix, dead_reset)
 FIXTURE_VARIANT_ADD(matrix, too_slow)
 {
 	.fault = VNPU_FAULT_SLOW,
-	.param = 400000000,
+	.param = 4000000000,
 	.result = -ETIMEDOUT,
 	.times_out = true,
 };

@@ -11,6 +11,7 @@
 
 #include "npu_client.h"
 #include "npu_control.h"
+#include "npu_devfreq.h"
 #include "npu_proc.h"
 
 #define WINDOW_SIZE 0x1000
@@ -123,13 +124,15 @@ static long long cycles_at(__u64 *count)
 	return middle;
 }
 
-/* Cycles of the NPU in a millisecond of this machine's time. */
+/* Cycles of the NPU in a millisecond of this machine's time. The clock is constant from then on. */
 static __u32 cycles_per_ms(void)
 {
 	static __u32 rate;
 	__u64 before = 0, after = 0;
 	long long start, end;
 
+	if (!npu_devfreq_write("governor", "powersave"))
+		return npu_devfreq_rate("cur_freq") / 1000;
 	if (!rate) {
 		start = cycles_at(&before);
 		npu_sleep_ms(50);

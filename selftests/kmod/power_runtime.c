@@ -208,7 +208,9 @@ static bool domains_are(const char *state)
 /* Cores, IOMMUs, power domains, clocks and supplies */
 TEST_F(power, off_between_jobs)
 {
-	static const char *const clocks[] = { "clk_npu", "aclk_npu", "hclk_npu", "pclk_npu_root" };
+	static const char *const clocks[] = {
+		"scmi_clk_npu", "aclk_npu", "hclk_npu", "pclk_npu_root"
+	};
 	char path[128], text[32];
 	unsigned int i;
 	int users;
@@ -378,7 +380,9 @@ TEST_F_TIMEOUT(power, races_with_jobs, 120)
 /* What monitors and libraries ask for */
 static void look_at_everything(struct __test_metadata *_metadata, int fd)
 {
-	static const char *const files[] = { "version", "load", "clients", "mm" };
+	static const char *const files[] = {
+		"version", "load", "clients", "mm", "power", "freq", "volt", "delayms", "reset"
+	};
 	static const __u32 actions[] = {
 		RKNPU_GET_HW_VERSION, RKNPU_GET_DRV_VERSION, RKNPU_GET_FREQ, RKNPU_GET_VOLT,
 		RKNPU_GET_IOMMU_EN, RKNPU_GET_TOTAL_SRAM_SIZE, RKNPU_GET_FREE_SRAM_SIZE,

@@ -33,7 +33,7 @@ kmod_programs() {
 # soc_programs: the driver's interface once more on a board that is not an RK3588. What is left out depends on kernel and
 # machine, not on the SoC, or takes long.
 soc_programs() {
-	kmod_programs | grep -vxE 'mem_.*|lifecycle|reports_exec|submit_(many|storm)|power_.*|fault_matrix|runtime_replay|isolation_engines|shared_space|unplug'
+	kmod_programs | grep -vxE 'mem_.*|lifecycle|reports_exec|submit_(many|storm)|power_.*|fault_matrix|frequency|runtime_replay|isolation_engines|shared_space|unplug'
 }
 
 # soc_tests "VM OPTIONS": those on such a board. Tests ask the board what it has, and skip what it has not.

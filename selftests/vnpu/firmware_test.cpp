@@ -76,6 +76,21 @@ void set_voltage(Board& board, std::uint32_t microvolts) {
 
 constexpr std::uint32_t kNotSupported = ~0u, kInvalid = ~1u, kNotFound = ~3u, kOutOfRange = ~4u, kProtocol = ~9u;
 
+// As a kernel reads them: a byte in each of four registers, lowest first.
+TEST(Firmware, mailbox_says_what_it_is) {
+    Board board;
+    const auto id = [&](std::uint32_t offset) {
+        std::uint32_t value = 0;
+        for (unsigned i = 0; i < 4; i++) {
+            EXPECT_LE(get(board, offset + 4 * i), 0xffu);
+            value |= get(board, offset + 4 * i) << 8 * i;
+        }
+        return value;
+    };
+    EXPECT_EQ(id(0xfe0) & 0xfffff, 0xbb098u);
+    EXPECT_EQ(id(0xff0), 0xb105f00du);
+}
+
 TEST(Firmware, base_protocol) {
     Board board;
     EXPECT_EQ(command(board, kBase, 0), (Words{0, 0x20000}));

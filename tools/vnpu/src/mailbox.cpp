@@ -13,9 +13,16 @@ constexpr std::uint64_t kChannel = 0x04, kFlags = 0x10, kLength = 0x14, kHeader 
 constexpr std::uint32_t kFree = 1, kError = 2, kInterrupt = 1;
 constexpr std::uint32_t kDoorbell = 1; // the one behind which SCMI is
 
+// By these two, a byte in each register, Arm's peripherals are told apart: the unit's part number, 0x098, and revision,
+// and what all of them have.
+constexpr std::uint32_t kPeripheralId = 0xfe0, kCellId = 0xff0, kIdEnd = 0x1000;
+constexpr std::uint32_t kPeripheral = 0x001bb098, kCell = 0xb105f00d;
+
 } // namespace
 
 std::uint32_t Mailbox::read(std::uint32_t offset) const {
+    if (offset >= kPeripheralId && offset < kIdEnd)
+        return (offset < kCellId ? kPeripheral : kCell) >> offset % 16 * 2 & 0xff;
     switch (offset) {
     case kReceive + kStatus:
         return received_;
