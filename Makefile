@@ -159,7 +159,10 @@ conformance: build/release/build.ninja ## Compare the virtual NPU with plain ref
 	build/release/selftests/vnpu/vnpu_conformance
 
 .PHONY: bench
-bench: vm guest ## Count what the driver costs, in instructions of the guest, into build/bench.json
+bench: bench-driver bench-hal bench-model ## Measure the driver, the HAL and the virtual NPU
+
+.PHONY: bench-driver
+bench-driver: vm guest ## Count what the driver costs, in instructions of the guest, into build/bench.json
 	tools/bench/run
 
 .PHONY: bench-hal
