@@ -58,6 +58,14 @@ hal: ## Build the HAL for this machine, into build/release
 vnpu: ## Build the virtual NPU, into build/release
 	$(call build,tools/vnpu)
 
+COMPONENTS := rknpu rknpu-dev rknpu-sim rknpu-python tools vnpu-tools
+
+.PHONY: install
+install: build/release/build.ninja ## Install the library, its simulator, Python package and programs below PREFIX= (default /usr/local)
+	$(call build,hal tools/vnpu $(patsubst %,tools/%,rknpu-camera rknpu-classify rknpu-regcmd vnpu-run))
+	for component in $(COMPONENTS); do \
+		DESTDIR='$(DESTDIR)' cmake --install build/release --prefix '$(PREFIX)' --component $$component; done
+
 ## Kernel module -------------------------------------------------------------------------------------------------------
 
 .PHONY: module
@@ -118,12 +126,12 @@ guest-newest: guest ## The same, with the module for the newest kernel as well, 
 guest-kernels: guest-newest ## The same, with the module for the oldest kernel as well
 	$(call install_module,build/guest,--version 6.1)
 
-.PHONY: rknpu-vm-bundle install
+.PHONY: rknpu-vm-bundle install-vm
 rknpu-vm-bundle: vm ## Pack the virtual machine, ready to run on other machines, into build/rknpu-vm.tar.gz
 	$(call install_module,build/rknpu-vm)
 	$(call install_module,build/rknpu-vm,--version 7.x)
 	tools/rknpu-vm/bundle build/rknpu-vm.tar.gz build/rknpu-vm 6.12 7.x
-install: rknpu-vm-bundle ## Install the program rknpu-vm below PREFIX= (default /usr/local)
+install-vm: rknpu-vm-bundle ## Install the program rknpu-vm below PREFIX= (default /usr/local)
 	tools/rknpu-vm/install build/rknpu-vm.tar.gz '$(DESTDIR)$(PREFIX)'
 
 ## Packages ------------------------------------------------------------------------------------------------------------
