@@ -18,22 +18,6 @@
 /* Load is that of a window of one second; two of them certainly hold a whole one. */
 #define WINDOWS_MS 2200
 
-static int read_file(const char *path, char *buf, size_t size)
-{
-	int fd = open(path, O_RDONLY);
-	ssize_t len, total = 0;
-
-	memset(buf, 0, size);
-	if (fd < 0)
-		return -errno;
-	do {
-		len = read(fd, buf + total, size - 1 - total);
-		total += len > 0 ? len : 0;
-	} while (len > 0);
-	close(fd);
-	return len < 0 ? -errno : total;
-}
-
 /* The text of "load" as the vendor has it, with one core and with several. */
 static void load_text(char *text, size_t len, const int load[NPU_MAX_CORES])
 {
@@ -54,7 +38,7 @@ static void load_text(char *text, size_t len, const int load[NPU_MAX_CORES])
 static int read_load(int load[NPU_MAX_CORES])
 {
 	char text[256], again[256], *at = text;
-	int len = read_file(DIR "load", text, sizeof(text));
+	int len = npu_read_file(DIR "load", text, sizeof(text));
 	unsigned int core;
 
 	if (len < 0)
@@ -77,7 +61,7 @@ TEST(version)
 {
 	char text[256];
 
-	EXPECT_EQ(strlen(VERSION), read_file(DIR "version", text, sizeof(text)));
+	EXPECT_EQ(strlen(VERSION), npu_read_file(DIR "version", text, sizeof(text)));
 	EXPECT_STREQ(VERSION, text);
 }
 
@@ -89,7 +73,7 @@ TEST(load_when_idle)
 	npu_fault_none();
 	npu_sleep_ms(WINDOWS_MS);
 	load_text(expected, sizeof(expected), idle);
-	EXPECT_EQ(strlen(expected), read_file(DIR "load", text, sizeof(text)));
+	EXPECT_EQ(strlen(expected), npu_read_file(DIR "load", text, sizeof(text)));
 	EXPECT_STREQ(expected, text);
 }
 
@@ -137,7 +121,7 @@ TEST(writing)
 		EXPECT_EQ(sizeof(big), write(fd, big, sizeof(big)));
 		close(fd);
 	}
-	EXPECT_LT(0, read_file(DIR "version", text, sizeof(text)));
+	EXPECT_LT(0, npu_read_file(DIR "version", text, sizeof(text)));
 	EXPECT_STREQ(VERSION, text);
 }
 

@@ -106,28 +106,17 @@ static long free_per_cpu(void)
 	return pages * (sysconf(_SC_PAGESIZE) / 1024);
 }
 
-static void write_file(const char *path, const char *text)
-{
-	int fd = open(path, O_WRONLY | O_CLOEXEC);
-
-	if (fd < 0)
-		return;
-	if (write(fd, text, strlen(text)) < 0)
-		perror(path);
-	close(fd);
-}
-
 static void shrink_caches(void)
 {
 	glob_t slabs = {};
 	size_t i;
 
 	sync();
-	write_file("/proc/sys/vm/drop_caches", "3");
+	npu_write_file("/proc/sys/vm/drop_caches", "3");
 	/* KASAN keeps freed objects in quarantine (megabytes) until their slab is shrunk. */
 	if (npu_kernel_is_slow() && !glob("/sys/kernel/slab/*/shrink", 0, NULL, &slabs)) {
 		for (i = 0; i < slabs.gl_pathc; i++)
-			write_file(slabs.gl_pathv[i], "1");
+			npu_write_file(slabs.gl_pathv[i], "1");
 		globfree(&slabs);
 	}
 }
@@ -146,6 +135,32 @@ long npu_used_memory(void)
 		least = used < least ? used : least;
 	}
 	return least;
+}
+
+int npu_read_file(const char *path, char *text, size_t size)
+{
+	int fd = open(path, O_RDONLY | O_CLOEXEC);
+	ssize_t len, total = 0;
+
+	memset(text, 0, size);
+	if (fd < 0)
+		return -errno;
+	do {
+		len = read(fd, text + total, size - 1 - total);
+		total += len > 0 ? len : 0;
+	} while (len > 0);
+	if (len < 0)
+		total = -errno;
+	close(fd);
+	return total;
+}
+
+int npu_read_line(const char *path, char *text, size_t size)
+{
+	int len = npu_read_file(path, text, size);
+
+	text[strcspn(text, "\n")] = '\0';
+	return len < 0 ? len : 0;
 }
 
 int npu_write_file(const char *path, const char *text)

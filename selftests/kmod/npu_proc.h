@@ -26,6 +26,10 @@ int npu_join(pid_t pid, long timeout_ms);
  */
 bool npu_kernel_is_slow(void);
 
+/* All of a file of the kernel as text: its length or -errno. */
+int npu_read_file(const char *path, char *text, size_t size);
+/* Its first line, without the end of line: 0 or -errno. */
+int npu_read_line(const char *path, char *text, size_t size);
 /* Writes a text to a file of the kernel: 0 or -errno. */
 int npu_write_file(const char *path, const char *text);
 

@@ -170,6 +170,15 @@ int npu_syncobj_import(int fd, __u32 handle, int fence)
 	return npu_ioctl(fd, DRM_IOCTL_SYNCOBJ_FD_TO_HANDLE, &arg);
 }
 
+int npu_sw_to_syncobj(int timeline, __u32 value, int fd, __u32 syncobj)
+{
+	int fence = npu_sw_fence(timeline, value), ret;
+
+	ret = npu_syncobj_import(fd, syncobj, fence);
+	close(fence);
+	return ret;
+}
+
 int npu_syncobj_transfer(int fd, __u32 to, __u64 to_point, __u32 from, __u64 from_point)
 {
 	struct drm_syncobj_transfer arg = {

@@ -15,6 +15,8 @@
 int npu_sw_open(void);
 int npu_sw_fence(int timeline, __u32 value);
 void npu_sw_advance(int timeline, __u32 steps);
+/* Such a fence as that of a syncobj */
+int npu_sw_to_syncobj(int timeline, __u32 value, int fd, __u32 syncobj);
 
 /* Sync files. 1: signalled, 0: not within the time */
 int npu_fence_signalled(int fence, int timeout_ms);

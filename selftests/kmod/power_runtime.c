@@ -28,20 +28,6 @@ static long delay_ms(void)
 	return npu_kernel_is_slow() ? 1500 : 200;
 }
 
-static int read_file(const char *path, char *text, size_t len)
-{
-	int fd = open(path, O_RDONLY);
-	ssize_t got;
-
-	if (fd < 0)
-		return -errno;
-	got = read(fd, text, len - 1);
-	close(fd);
-	text[got > 0 ? got : 0] = 0;
-	text[strcspn(text, "\n")] = 0;
-	return got < 0 ? -errno : 0;
-}
-
 /* Calls fn for a file of all cores and IOMMUs; the number of them */
 static int for_all(const char *file, void (*fn)(const char *path, void *arg), void *arg)
 {
@@ -66,7 +52,7 @@ static void count_suspended(const char *path, void *arg)
 	unsigned int *suspended = arg;
 	char text[32] = "";
 
-	read_file(path, text, sizeof(text));
+	npu_read_line(path, text, sizeof(text));
 	*suspended += !strcmp(text, "suspended");
 }
 
@@ -84,7 +70,7 @@ static void add_active_time(const char *path, void *arg)
 	unsigned long *sum = arg;
 	char text[32] = "";
 
-	read_file(path, text, sizeof(text));
+	npu_read_line(path, text, sizeof(text));
 	*sum += strtoul(text, NULL, 10);
 }
 
@@ -161,10 +147,10 @@ static int users_of_supplies(void)
 	glob("/sys/class/regulator/regulator.*", 0, NULL, &supplies);
 	for (i = 0; i < supplies.gl_pathc; i++) {
 		snprintf(path, sizeof(path), "%s/name", supplies.gl_pathv[i]);
-		if (read_file(path, text, sizeof(text)) || strncmp(text, "vdd_npu", 7))
+		if (npu_read_line(path, text, sizeof(text)) || strncmp(text, "vdd_npu", 7))
 			continue;
 		snprintf(path, sizeof(path), "%s/num_users", supplies.gl_pathv[i]);
-		if (!read_file(path, text, sizeof(text)))
+		if (!npu_read_line(path, text, sizeof(text)))
 			users += atoi(text);
 	}
 	globfree(&supplies);
@@ -193,7 +179,8 @@ static bool domains_are(const char *state)
 
 	while (i < ARRAY_SIZE(domains)) {
 		snprintf(path, sizeof(path), DEBUGFS "pm_genpd/%s/current_state", domains[i]);
-		if (!read_file(path, text, sizeof(text)) && !strncmp(text, state, strlen(state))) {
+		if (!npu_read_line(path, text, sizeof(text)) &&
+		    !strncmp(text, state, strlen(state))) {
 			i++;
 			continue;
 		}
@@ -221,14 +208,14 @@ TEST_F(power, off_between_jobs)
 	users = users_of_supplies();
 	for (i = 0; i < ARRAY_SIZE(clocks); i++) {
 		snprintf(path, sizeof(path), DEBUGFS "clk/%s/clk_enable_count", clocks[i]);
-		ASSERT_EQ(0, read_file(path, text, sizeof(text)));
+		ASSERT_EQ(0, npu_read_line(path, text, sizeof(text)));
 		EXPECT_STRNE("0", text);
 	}
 
 	ASSERT_TRUE(wait_for_off());
 	for (i = 0; i < ARRAY_SIZE(clocks); i++) {
 		snprintf(path, sizeof(path), DEBUGFS "clk/%s/clk_enable_count", clocks[i]);
-		ASSERT_EQ(0, read_file(path, text, sizeof(text)));
+		ASSERT_EQ(0, npu_read_line(path, text, sizeof(text)));
 		EXPECT_STREQ("0", text) {
 			TH_LOG("%s", clocks[i]);
 		}
@@ -395,13 +382,13 @@ static void look_at_everything(struct __test_metadata *_metadata, int fd)
 
 	for (i = 0; i < ARRAY_SIZE(files); i++) {
 		snprintf(path, sizeof(path), DEBUGFS "rknpu/%s", files[i]);
-		EXPECT_EQ(0, read_file(path, text, sizeof(text)));
+		EXPECT_EQ(0, npu_read_line(path, text, sizeof(text)));
 	}
 	for (i = 0; i < ARRAY_SIZE(actions); i++)
 		EXPECT_EQ(0, npu_action(fd, actions[i], &value));
 	EXPECT_EQ(0, npu_ioctl(fd, DRM_IOCTL_RKNPU_GET_PARAM, &param));
 	snprintf(path, sizeof(path), "/proc/self/fdinfo/%d", fd);
-	EXPECT_EQ(0, read_file(path, text, sizeof(text)));
+	EXPECT_EQ(0, npu_read_line(path, text, sizeof(text)));
 }
 
 /* Opening, and buffers: memory has nothing to do with the NPU's power. */

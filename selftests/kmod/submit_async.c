@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <unistd.h>
 
+#include "fences_fixture.h"
 #include "kselftest_harness.h"
 #include "npu_client.h"
 #include "npu_control.h"
@@ -20,60 +21,8 @@
 #define FOR_SUBMIT DRM_SYNCOBJ_WAIT_FLAGS_WAIT_FOR_SUBMIT
 #define AVAILABLE DRM_SYNCOBJ_WAIT_FLAGS_WAIT_AVAILABLE
 
-FIXTURE(async)
-{
-	int fd, timeline;
-	struct npu_matmul mm, other;
-	struct npu_async job;
-	__u32 in, out;
-};
-
-FIXTURE_SETUP(async)
-{
-	npu_fault_none();
-	npu_ctl_clear(VNPU_CTL_CLEAR_RECORDS);
-	self->fd = npu_open();
-	ASSERT_LE(0, self->fd);
-	self->timeline = npu_sw_open();
-	ASSERT_LE(0, self->timeline);
-	ASSERT_EQ(0, npu_matmul_create(&self->mm, self->fd, 4, 64, 32, 1));
-	ASSERT_EQ(0, npu_matmul_create(&self->other, self->fd, 2, 64, 32, 2));
-	npu_matmul_poison(&self->mm);
-	npu_matmul_poison(&self->other);
-	npu_async_init(&self->job, &self->mm, 1, 0, 4);
-	self->in = npu_syncobj(self->fd, false);
-	self->out = npu_syncobj(self->fd, false);
-	ASSERT_NE(0, self->in);
-	ASSERT_NE(0, self->out);
-}
-
-FIXTURE_TEARDOWN(async)
-{
-	char text[128];
-
-	npu_fault_none();
-	EXPECT_EQ(0, npu_good_job(self->fd, 1));
-	npu_matmul_destroy(&self->mm);
-	npu_matmul_destroy(&self->other);
-	close(self->timeline);
-	close(self->fd);
-	EXPECT_EQ(0, npu_ctl_misuse(text, sizeof(text))) {
-		TH_LOG("%s", text);
-	}
-}
-
-/* Puts a foreign fence into a syncobj, which signals when the timeline gets there. */
-static int foreign(FIXTURE_DATA(async) * self, __u32 syncobj, __u32 value)
-{
-	int fence = npu_sw_fence(self->timeline, value), ret;
-
-	ret = npu_syncobj_import(self->fd, syncobj, fence);
-	close(fence);
-	return ret;
-}
-
 /* Submits rows of the second product, on the same core. */
-static int submit_other(FIXTURE_DATA(async) * self, __u32 wait, __u64 point, __u32 signal,
+static int submit_other(FIXTURE_DATA(fences) * self, __u32 wait, __u64 point, __u32 signal,
 			__u64 signal_point)
 {
 	struct npu_async job;
@@ -86,7 +35,7 @@ static int submit_other(FIXTURE_DATA(async) * self, __u32 wait, __u64 point, __u
 	return npu_async_submit(self->fd, &job);
 }
 
-TEST_F(async, signals_a_binary_syncobj)
+TEST_F(fences, signals_a_binary_syncobj)
 {
 	npu_async_signal(&self->job, self->out, 0);
 	ASSERT_EQ(0, npu_async_submit(self->fd, &self->job));
@@ -95,7 +44,7 @@ TEST_F(async, signals_a_binary_syncobj)
 	EXPECT_EQ(1, npu_syncobj_status(self->fd, self->out));
 }
 
-TEST_F(async, runs_on_the_cores_of_the_mask)
+TEST_F(fences, runs_on_the_cores_of_the_mask)
 {
 	static const __u32 masks[] = { 0, 1, 2, 4, 3, 7 };
 	unsigned int i, core;
@@ -130,7 +79,7 @@ TEST_F(async, runs_on_the_cores_of_the_mask)
 	}
 }
 
-TEST_F(async, returns_before_the_end)
+TEST_F(fences, returns_before_the_end)
 {
 	long before;
 
@@ -146,7 +95,7 @@ TEST_F(async, returns_before_the_end)
 	EXPECT_EQ(0, npu_matmul_wrong(&self->mm, 0, 4));
 }
 
-TEST_F(async, signals_a_point)
+TEST_F(fences, signals_a_point)
 {
 	npu_async_signal(&self->job, self->out, 7);
 	ASSERT_EQ(0, npu_async_submit(self->fd, &self->job));
@@ -178,7 +127,7 @@ static void *wait_early(void *arg)
 	return NULL;
 }
 
-TEST_F(async, wakes_who_waited_for_the_submission)
+TEST_F(fences, wakes_who_waited_for_the_submission)
 {
 	struct early early[] = {
 		{ self->fd, self->out, 0, FOR_SUBMIT, 1 },
@@ -202,7 +151,7 @@ TEST_F(async, wakes_who_waited_for_the_submission)
 	}
 }
 
-TEST_F(async, waits_for_a_job_on_another_core)
+TEST_F(fences, waits_for_a_job_on_another_core)
 {
 	struct npu_async second;
 
@@ -222,12 +171,12 @@ TEST_F(async, waits_for_a_job_on_another_core)
 	EXPECT_EQ(0, npu_matmul_wrong(&self->other, 0, 2));
 }
 
-TEST_F(async, waits_for_all_and_signals_all)
+TEST_F(fences, waits_for_all_and_signals_all)
 {
 	__u32 more_in = npu_syncobj(self->fd, false), more_out = npu_syncobj(self->fd, false);
 
-	ASSERT_EQ(0, foreign(self, self->in, 1));
-	ASSERT_EQ(0, foreign(self, more_in, 2));
+	ASSERT_EQ(0, npu_sw_to_syncobj(self->timeline, 1, self->fd, self->in));
+	ASSERT_EQ(0, npu_sw_to_syncobj(self->timeline, 2, self->fd, more_in));
 	npu_async_wait(&self->job, self->in, 0);
 	npu_async_wait(&self->job, more_in, 0);
 	npu_async_wait(&self->job, self->in, 0);
@@ -245,11 +194,11 @@ TEST_F(async, waits_for_all_and_signals_all)
 }
 
 /* One that waits for what will never signal keeps nobody else from the core. */
-TEST_F(async, unsignalled_blocks_nobody)
+TEST_F(fences, unsignalled_blocks_nobody)
 {
 	long before = npu_now_ms();
 
-	ASSERT_EQ(0, foreign(self, self->in, 1));
+	ASSERT_EQ(0, npu_sw_to_syncobj(self->timeline, 1, self->fd, self->in));
 	npu_async_wait(&self->job, self->in, 0);
 	npu_async_signal(&self->job, self->out, 0);
 	ASSERT_EQ(0, npu_async_submit(self->fd, &self->job));
@@ -265,9 +214,9 @@ TEST_F(async, unsignalled_blocks_nobody)
 }
 
 /* The time of a job does not run while it waits. */
-TEST_F(async, waiting_costs_no_time)
+TEST_F(fences, waiting_costs_no_time)
 {
-	ASSERT_EQ(0, foreign(self, self->in, 1));
+	ASSERT_EQ(0, npu_sw_to_syncobj(self->timeline, 1, self->fd, self->in));
 	npu_async_wait(&self->job, self->in, 0);
 	npu_async_signal(&self->job, self->out, 0);
 	self->job.args.timeout_ms = 200;
@@ -278,7 +227,7 @@ TEST_F(async, waiting_costs_no_time)
 	EXPECT_EQ(1, npu_syncobj_status(self->fd, self->out));
 }
 
-TEST_F(async, signalled_already)
+TEST_F(fences, signalled_already)
 {
 	__u32 done = npu_syncobj(self->fd, true);
 
@@ -293,7 +242,7 @@ TEST_F(async, signalled_already)
 }
 
 /* What has not been promised can't be waited for, and nobody is kept until it is. */
-TEST_F(async, nothing_to_wait_for)
+TEST_F(fences, nothing_to_wait_for)
 {
 	long before = npu_now_ms();
 
@@ -309,11 +258,11 @@ TEST_F(async, nothing_to_wait_for)
 }
 
 /* A syncobj that is waited for and signalled by the same job, and a ring of two jobs */
-TEST_F(async, rings_do_not_lock_up)
+TEST_F(fences, rings_do_not_lock_up)
 {
 	unsigned int i;
 
-	ASSERT_EQ(0, foreign(self, self->in, 1));
+	ASSERT_EQ(0, npu_sw_to_syncobj(self->timeline, 1, self->fd, self->in));
 	for (i = 0; i < 20; i++) {
 		npu_async_init(&self->job, &self->mm, 1, 0, 4);
 		npu_async_wait(&self->job, self->in, 0);
@@ -330,11 +279,11 @@ TEST_F(async, rings_do_not_lock_up)
 	EXPECT_EQ(0, npu_matmul_wrong(&self->other, 0, 2));
 }
 
-TEST_F_TIMEOUT(async, long_timeline, 60)
+TEST_F_TIMEOUT(fences, long_timeline, 60)
 {
 	unsigned int i;
 
-	ASSERT_EQ(0, foreign(self, self->in, 1));
+	ASSERT_EQ(0, npu_sw_to_syncobj(self->timeline, 1, self->fd, self->in));
 	ASSERT_EQ(0, npu_syncobj_transfer(self->fd, self->out, 1, self->in, 0));
 	for (i = 1; i < 1000; i++)
 		ASSERT_EQ(0, submit_other(self, self->out, i, self->out, i + 1));
@@ -347,9 +296,9 @@ TEST_F_TIMEOUT(async, long_timeline, 60)
 }
 
 /* A point that ends before an earlier one of its timeline counts when that has ended, too. */
-TEST_F(async, points_end_out_of_order)
+TEST_F(fences, points_end_out_of_order)
 {
-	ASSERT_EQ(0, foreign(self, self->in, 1));
+	ASSERT_EQ(0, npu_sw_to_syncobj(self->timeline, 1, self->fd, self->in));
 	npu_async_wait(&self->job, self->in, 0);
 	npu_async_signal(&self->job, self->out, 1);
 	ASSERT_EQ(0, npu_async_submit(self->fd, &self->job));
@@ -369,7 +318,7 @@ TEST_F(async, points_end_out_of_order)
 }
 
 /* Points that are added in a falling order are DRM's to explain; nothing may get stuck or lost. */
-TEST_F(async, points_added_out_of_order)
+TEST_F(fences, points_added_out_of_order)
 {
 	ASSERT_EQ(0, submit_other(self, 0, 0, self->out, 5));
 	npu_async_signal(&self->job, self->out, 3);
@@ -384,7 +333,7 @@ TEST_F(async, points_added_out_of_order)
 	EXPECT_EQ(0, npu_matmul_wrong(&self->other, 0, 2));
 }
 
-TEST_F(async, sync_files_out_and_in)
+TEST_F(fences, sync_files_out_and_in)
 {
 	char driver[32] = "";
 	int fence;
@@ -406,14 +355,14 @@ TEST_F(async, sync_files_out_and_in)
 }
 
 /* The job fails with the error, whatever stands between the failed fence and it. */
-static void expect_failed(struct __test_metadata *_metadata, FIXTURE_DATA(async) * self, int error)
+static void expect_failed(struct __test_metadata *_metadata, FIXTURE_DATA(fences) * self, int error)
 {
 	EXPECT_EQ(0, npu_syncobj_wait(self->fd, self->out, 0, 5000));
 	EXPECT_EQ(error, npu_syncobj_status(self->fd, self->out));
 	EXPECT_EQ(0, npu_matmul_touched(&self->other, 0, 2));
 }
 
-TEST_F(async, timeout_is_passed_on)
+TEST_F(fences, timeout_is_passed_on)
 {
 	npu_fault(0, VNPU_FAULT_HANG, 0);
 	npu_async_signal(&self->job, self->in, 0);
@@ -427,7 +376,7 @@ TEST_F(async, timeout_is_passed_on)
 	expect_failed(_metadata, self, -ETIMEDOUT);
 }
 
-TEST_F(async, error_is_passed_on_along_a_timeline)
+TEST_F(fences, error_is_passed_on_along_a_timeline)
 {
 	npu_fault(0, VNPU_FAULT_WRONG_BITS, 0x1000);
 	npu_async_signal(&self->job, self->in, 9);
@@ -439,11 +388,11 @@ TEST_F(async, error_is_passed_on_along_a_timeline)
 }
 
 /* The same with links before it that have not signalled when the job is submitted */
-TEST_F(async, error_is_passed_on_from_the_end_of_a_timeline)
+TEST_F(fences, error_is_passed_on_from_the_end_of_a_timeline)
 {
 	__u32 first = npu_syncobj(self->fd, false);
 
-	ASSERT_EQ(0, foreign(self, first, 1));
+	ASSERT_EQ(0, npu_sw_to_syncobj(self->timeline, 1, self->fd, first));
 	ASSERT_EQ(0, npu_syncobj_transfer(self->fd, self->in, 1, first, 0));
 	npu_fault(0, VNPU_FAULT_WRONG_BITS, 0x1000);
 	npu_async_signal(&self->job, self->in, 2);
@@ -455,7 +404,7 @@ TEST_F(async, error_is_passed_on_from_the_end_of_a_timeline)
 }
 
 /* What stands before the awaited point gives the order, not the result. */
-TEST_F(async, earlier_points_may_fail)
+TEST_F(fences, earlier_points_may_fail)
 {
 	int timeline = npu_sw_open(), fence = npu_sw_fence(timeline, 1);
 	__u32 first = npu_syncobj(self->fd, false);
@@ -475,7 +424,7 @@ TEST_F(async, earlier_points_may_fail)
 }
 
 /* sw_sync fails what is pending when its timeline is closed. */
-TEST_F(async, foreign_error_is_passed_on)
+TEST_F(fences, foreign_error_is_passed_on)
 {
 	int timeline = npu_sw_open(), fence = npu_sw_fence(timeline, 1);
 
@@ -488,7 +437,7 @@ TEST_F(async, foreign_error_is_passed_on)
 }
 
 /* A merged sync file in a link of a timeline: all that a fence can be wrapped in */
-TEST_F(async, merged_fences_on_a_timeline)
+TEST_F(fences, merged_fences_on_a_timeline)
 {
 	int timeline = npu_sw_open(), bad = npu_sw_fence(timeline, 1);
 	int good = npu_sw_fence(self->timeline, 1), both = npu_fence_merge(bad, good);
@@ -508,7 +457,7 @@ TEST_F(async, merged_fences_on_a_timeline)
 }
 
 /* The result of a job, in a buffer of its own */
-static int ask_result(FIXTURE_DATA(async) * self, struct npu_bo *bo)
+static int ask_result(FIXTURE_DATA(fences) * self, struct npu_bo *bo)
 {
 	int ret = npu_bo_create(bo, self->fd, 8192, NPU_DATA);
 
@@ -533,7 +482,7 @@ static bool only_result(const struct npu_bo *bo, size_t at)
 	return true;
 }
 
-TEST_F(async, result_of_a_good_job)
+TEST_F(fences, result_of_a_good_job)
 {
 	struct rknpu_job_result *result;
 	const unsigned int core = npu_cores() - 1;
@@ -558,7 +507,7 @@ TEST_F(async, result_of_a_good_job)
 	npu_bo_destroy(&bo);
 }
 
-TEST_F(async, result_of_a_job_that_hangs)
+TEST_F(fences, result_of_a_job_that_hangs)
 {
 	struct rknpu_job_result *result;
 	struct npu_bo bo;
@@ -579,7 +528,7 @@ TEST_F(async, result_of_a_job_that_hangs)
 }
 
 /* Of a job that never ran, into a buffer that user space has given up */
-TEST_F(async, result_of_a_job_that_never_ran)
+TEST_F(fences, result_of_a_job_that_never_ran)
 {
 	struct rknpu_job_result *result;
 	int timeline = npu_sw_open(), fence = npu_sw_fence(timeline, 1);
@@ -605,7 +554,7 @@ TEST_F(async, result_of_a_job_that_never_ran)
 }
 
 /* Both ioctls in one queue: a sync file of one is waited for by the other. */
-TEST_F(async, mixes_with_submit)
+TEST_F(fences, mixes_with_submit)
 {
 	struct rknpu_submit submit;
 	int fence;
@@ -625,7 +574,7 @@ TEST_F(async, mixes_with_submit)
 }
 
 /* Closing the file ends a waiting job at once; everybody hears of it. */
-TEST_F(async, close_with_waiting_jobs)
+TEST_F(fences, close_with_waiting_jobs)
 {
 	int fd = npu_open(), fence = npu_sw_fence(self->timeline, 1), out;
 	__u32 in = npu_syncobj(fd, false), signal = npu_syncobj(fd, false);
@@ -681,7 +630,7 @@ static int submit_and_sleep(void *arg)
 	return 0;
 }
 
-TEST_F(async, kill_with_waiting_jobs)
+TEST_F(fences, kill_with_waiting_jobs)
 {
 	int fence = npu_sw_fence(self->timeline, 1), ready[2];
 	struct victim victim;

@@ -6,6 +6,7 @@
 #include <errno.h>
 #include <unistd.h>
 
+#include "fences_fixture.h"
 #include "kselftest_harness.h"
 #include "npu_client.h"
 #include "npu_control.h"
@@ -16,60 +17,8 @@
 
 #define MS 1000 /* in microseconds */
 
-FIXTURE(cancel)
-{
-	int fd, timeline;
-	struct npu_matmul mm, other;
-	struct npu_async job;
-	__u32 in, out;
-};
-
-FIXTURE_SETUP(cancel)
-{
-	npu_fault_none();
-	npu_ctl_clear(VNPU_CTL_CLEAR_RECORDS);
-	self->fd = npu_open();
-	ASSERT_LE(0, self->fd);
-	self->timeline = npu_sw_open();
-	ASSERT_LE(0, self->timeline);
-	ASSERT_EQ(0, npu_matmul_create(&self->mm, self->fd, 4, 64, 32, 1));
-	ASSERT_EQ(0, npu_matmul_create(&self->other, self->fd, 2, 64, 32, 2));
-	npu_matmul_poison(&self->mm);
-	npu_matmul_poison(&self->other);
-	npu_async_init(&self->job, &self->mm, 1, 0, 4);
-	self->in = npu_syncobj(self->fd, false);
-	self->out = npu_syncobj(self->fd, false);
-	ASSERT_NE(0, self->in);
-	ASSERT_NE(0, self->out);
-}
-
-FIXTURE_TEARDOWN(cancel)
-{
-	char text[128];
-
-	npu_fault_none();
-	EXPECT_EQ(0, npu_good_job(self->fd, 1));
-	npu_matmul_destroy(&self->mm);
-	npu_matmul_destroy(&self->other);
-	close(self->timeline);
-	close(self->fd);
-	EXPECT_EQ(0, npu_ctl_misuse(text, sizeof(text))) {
-		TH_LOG("%s", text);
-	}
-}
-
-/* Puts a foreign fence into a syncobj, which signals when the timeline gets there. */
-static int foreign(FIXTURE_DATA(cancel) * self, __u32 syncobj)
-{
-	int fence = npu_sw_fence(self->timeline, 1), ret;
-
-	ret = npu_syncobj_import(self->fd, syncobj, fence);
-	close(fence);
-	return ret;
-}
-
 /* Submits rows of the second product, which wait for the first one every other time. */
-static int submit_behind(FIXTURE_DATA(cancel) * self, int i)
+static int submit_behind(FIXTURE_DATA(fences) * self, int i)
 {
 	struct npu_async job;
 
@@ -80,9 +29,9 @@ static int submit_behind(FIXTURE_DATA(cancel) * self, int i)
 	return npu_async_submit(self->fd, &job);
 }
 
-TEST_F(cancel, waiting_for_a_fence)
+TEST_F(fences, waiting_for_a_fence)
 {
-	ASSERT_EQ(0, foreign(self, self->in));
+	ASSERT_EQ(0, npu_sw_to_syncobj(self->timeline, 1, self->fd, self->in));
 	npu_async_wait(&self->job, self->in, 0);
 	npu_async_signal(&self->job, self->out, 0);
 	ASSERT_EQ(0, npu_async_submit(self->fd, &self->job));
@@ -95,7 +44,7 @@ TEST_F(cancel, waiting_for_a_fence)
 	EXPECT_EQ(0, npu_matmul_touched(&self->mm, 0, 4));
 }
 
-TEST_F(cancel, waiting_for_a_core)
+TEST_F(fences, waiting_for_a_core)
 {
 	struct npu_async second;
 
@@ -115,7 +64,7 @@ TEST_F(cancel, waiting_for_a_core)
 }
 
 /* It keeps its core for a quarter of a second, not for its own minute. */
-TEST_F(cancel, running)
+TEST_F(fences, running)
 {
 	npu_slow(0, 10000 * MS);
 	npu_async_signal(&self->job, self->out, 0);
@@ -129,7 +78,7 @@ TEST_F(cancel, running)
 	EXPECT_EQ(-ETIMEDOUT, npu_syncobj_status(self->fd, self->out));
 }
 
-TEST_F(cancel, runs_to_its_end_if_that_is_near)
+TEST_F(fences, runs_to_its_end_if_that_is_near)
 {
 	npu_slow(0, 20 * MS);
 	npu_async_signal(&self->job, self->out, 0);
@@ -140,9 +89,9 @@ TEST_F(cancel, runs_to_its_end_if_that_is_near)
 	EXPECT_EQ(0, npu_matmul_wrong(&self->mm, 0, 4));
 }
 
-TEST_F(cancel, by_a_point)
+TEST_F(fences, by_a_point)
 {
-	ASSERT_EQ(0, foreign(self, self->in));
+	ASSERT_EQ(0, npu_sw_to_syncobj(self->timeline, 1, self->fd, self->in));
 	npu_async_wait(&self->job, self->in, 0);
 	npu_async_signal(&self->job, self->out, 3);
 	ASSERT_EQ(0, npu_async_submit(self->fd, &self->job));
@@ -153,7 +102,7 @@ TEST_F(cancel, by_a_point)
 	EXPECT_EQ(0, npu_matmul_touched(&self->mm, 0, 4));
 }
 
-TEST_F(cancel, ended)
+TEST_F(fences, ended)
 {
 	npu_async_signal(&self->job, self->out, 0);
 	ASSERT_EQ(0, npu_async_submit(self->fd, &self->job));
@@ -164,12 +113,12 @@ TEST_F(cancel, ended)
 }
 
 /* Who waits for it ends with its error, and leaves a result that says so. */
-TEST_F(cancel, is_passed_on)
+TEST_F(fences, is_passed_on)
 {
 	struct npu_async second;
 	__u32 last = npu_syncobj(self->fd, false);
 
-	ASSERT_EQ(0, foreign(self, self->in));
+	ASSERT_EQ(0, npu_sw_to_syncobj(self->timeline, 1, self->fd, self->in));
 	npu_async_wait(&self->job, self->in, 0);
 	npu_async_signal(&self->job, self->out, 0);
 	ASSERT_EQ(0, npu_async_submit(self->fd, &self->job));
@@ -184,13 +133,13 @@ TEST_F(cancel, is_passed_on)
 }
 
 /* Who has the fence of another file's job can wait for it, not end it. */
-TEST_F(cancel, others_are_left_alone)
+TEST_F(fences, others_are_left_alone)
 {
 	int other = npu_open(), fence;
 	__u32 theirs;
 
 	ASSERT_LE(0, other);
-	ASSERT_EQ(0, foreign(self, self->in));
+	ASSERT_EQ(0, npu_sw_to_syncobj(self->timeline, 1, self->fd, self->in));
 	npu_async_wait(&self->job, self->in, 0);
 	npu_async_signal(&self->job, self->out, 0);
 	ASSERT_EQ(0, npu_async_submit(self->fd, &self->job));
@@ -208,7 +157,7 @@ TEST_F(cancel, others_are_left_alone)
 	close(other);
 }
 
-TEST_F(cancel, bad_requests)
+TEST_F(fences, bad_requests)
 {
 	struct rknpu_cancel args = { .handle = self->out };
 
@@ -224,7 +173,7 @@ TEST_F(cancel, bad_requests)
 }
 
 /* Whenever it comes: before the job begins, while it runs, or when it has just ended. */
-TEST_F(cancel, at_any_time)
+TEST_F(fences, at_any_time)
 {
 	int i, status, ended = 0, cancelled = 0;
 

@@ -10,6 +10,7 @@
 #include <unistd.h>
 #include <linux/sync_file.h>
 
+#include "fences_fixture.h"
 #include "kselftest_harness.h"
 #include "npu_client.h"
 #include "npu_control.h"
@@ -18,40 +19,6 @@
 #include "npu_sync.h"
 
 #define MS 1000 /* in microseconds */
-
-FIXTURE(fence)
-{
-	int fd, timeline;
-	struct npu_matmul mm, other;
-};
-
-FIXTURE_SETUP(fence)
-{
-	npu_fault_none();
-	npu_ctl_clear(VNPU_CTL_CLEAR_RECORDS);
-	self->fd = npu_open();
-	ASSERT_LE(0, self->fd);
-	self->timeline = npu_sw_open();
-	ASSERT_LE(0, self->timeline);
-	ASSERT_EQ(0, npu_matmul_create(&self->mm, self->fd, 4, 64, 32, 1));
-	ASSERT_EQ(0, npu_matmul_create(&self->other, self->fd, 2, 64, 32, 2));
-	npu_matmul_poison(&self->mm);
-	npu_matmul_poison(&self->other);
-}
-
-FIXTURE_TEARDOWN(fence)
-{
-	char text[128];
-
-	npu_fault_none();
-	npu_matmul_destroy(&self->mm);
-	npu_matmul_destroy(&self->other);
-	close(self->timeline);
-	close(self->fd);
-	EXPECT_EQ(0, npu_ctl_misuse(text, sizeof(text))) {
-		TH_LOG("%s", text);
-	}
-}
 
 static int submit(struct npu_matmul *mm, int fd, __u32 flags, int *fence)
 {
@@ -67,7 +34,7 @@ static int submit(struct npu_matmul *mm, int fd, __u32 flags, int *fence)
 	return ret;
 }
 
-TEST_F(fence, out_of_a_job_in_flight)
+TEST_F(fences, out_of_a_job_in_flight)
 {
 	char driver[32] = "";
 	int fence = -1;
@@ -85,7 +52,7 @@ TEST_F(fence, out_of_a_job_in_flight)
 	close(fence);
 }
 
-TEST_F(fence, out_of_a_blocking_job)
+TEST_F(fences, out_of_a_blocking_job)
 {
 	int fence = -1;
 
@@ -96,7 +63,7 @@ TEST_F(fence, out_of_a_blocking_job)
 	close(fence);
 }
 
-TEST_F(fence, nonblock_without_fence)
+TEST_F(fences, nonblock_without_fence)
 {
 	ASSERT_EQ(0, submit(&self->mm, self->fd, RKNPU_JOB_NONBLOCK, NULL));
 	/* In order on one core: when this one is done, so is the other. */
@@ -104,7 +71,7 @@ TEST_F(fence, nonblock_without_fence)
 	EXPECT_EQ(0, npu_matmul_wrong(&self->mm, 0, 4));
 }
 
-TEST_F(fence, in_blocks_the_job_and_not_the_caller)
+TEST_F(fences, in_blocks_the_job_and_not_the_caller)
 {
 	int fence = npu_sw_fence(self->timeline, 1), out = fence;
 	long before = npu_now_ms();
@@ -129,7 +96,7 @@ TEST_F(fence, in_blocks_the_job_and_not_the_caller)
 	close(fence);
 }
 
-TEST_F(fence, in_of_a_blocking_job)
+TEST_F(fences, in_of_a_blocking_job)
 {
 	int fence = npu_sw_fence(self->timeline, 1), in = fence;
 
@@ -142,7 +109,7 @@ TEST_F(fence, in_of_a_blocking_job)
 }
 
 /* The time of a job does not run while it waits for a fence. */
-TEST_F(fence, waiting_costs_no_time)
+TEST_F(fences, waiting_costs_no_time)
 {
 	int fence = npu_sw_fence(self->timeline, 1), out = fence;
 	struct rknpu_submit job;
@@ -162,7 +129,7 @@ TEST_F(fence, waiting_costs_no_time)
 	close(fence);
 }
 
-TEST_F(fence, merged_fences)
+TEST_F(fences, merged_fences)
 {
 	int first = npu_sw_fence(self->timeline, 1), second = npu_sw_fence(self->timeline, 2);
 	int both, out;
@@ -184,7 +151,7 @@ TEST_F(fence, merged_fences)
 }
 
 /* sw_sync fails what is pending when its timeline is closed. */
-TEST_F(fence, foreign_error_is_passed_on)
+TEST_F(fences, foreign_error_is_passed_on)
 {
 	int timeline = npu_sw_open(), fence = npu_sw_fence(timeline, 1), out = fence;
 
@@ -200,7 +167,7 @@ TEST_F(fence, foreign_error_is_passed_on)
 }
 
 /* The error of one of several, also when somebody has looked at the merged fence before */
-TEST_F(fence, merged_error_is_passed_on)
+TEST_F(fences, merged_error_is_passed_on)
 {
 	int timeline = npu_sw_open(), bad = npu_sw_fence(timeline, 1);
 	int good = npu_sw_fence(self->timeline, 1), both = npu_fence_merge(bad, good), in;
@@ -240,7 +207,7 @@ TEST_F(fence, merged_error_is_passed_on)
 }
 
 /* Nobody has looked before the job asks. */
-TEST_F(fence, merged_error_unseen)
+TEST_F(fences, merged_error_unseen)
 {
 	int timeline = npu_sw_open(), bad = npu_sw_fence(timeline, 1);
 	int good = npu_sw_fence(self->timeline, 1), both = npu_fence_merge(bad, good), in = both;
@@ -256,7 +223,7 @@ TEST_F(fence, merged_error_unseen)
 }
 
 /* What another driver's users leave on a buffer, taken from there as a sync file */
-TEST_F(fence, fence_of_another_drivers_buffer)
+TEST_F(fences, fence_of_another_drivers_buffer)
 {
 	struct npu_vgem vgem;
 	int busy, in, out;
@@ -280,7 +247,7 @@ TEST_F(fence, fence_of_another_drivers_buffer)
 	npu_vgem_destroy(&vgem);
 }
 
-static void check_failure(struct __test_metadata *_metadata, FIXTURE_DATA(fence) * self, int error)
+static void check_failure(struct __test_metadata *_metadata, FIXTURE_DATA(fences) * self, int error)
 {
 	int fence = -1, out;
 
@@ -302,7 +269,7 @@ static void check_failure(struct __test_metadata *_metadata, FIXTURE_DATA(fence)
 	close(fence);
 }
 
-TEST_F(fence, timeout_is_passed_on)
+TEST_F(fences, timeout_is_passed_on)
 {
 	struct rknpu_submit job;
 	int fence;
@@ -322,7 +289,7 @@ TEST_F(fence, timeout_is_passed_on)
 	EXPECT_EQ(0, npu_good_job(self->fd, 1));
 }
 
-TEST_F(fence, hardware_error_is_passed_on)
+TEST_F(fences, hardware_error_is_passed_on)
 {
 	npu_fault(0, VNPU_FAULT_WRONG_BITS, 0x1000);
 	check_failure(_metadata, self, -EIO);
@@ -331,7 +298,7 @@ TEST_F(fence, hardware_error_is_passed_on)
 }
 
 /* A thousand jobs, each waiting for the one before: they run in order, and they fail in order. */
-static void chain(struct __test_metadata *_metadata, FIXTURE_DATA(fence) * self, __u32 fault,
+static void chain(struct __test_metadata *_metadata, FIXTURE_DATA(fences) * self, __u32 fault,
 		  int result)
 {
 	int first = npu_sw_fence(self->timeline, 1), last = first, i;
@@ -355,17 +322,17 @@ static void chain(struct __test_metadata *_metadata, FIXTURE_DATA(fence) * self,
 	EXPECT_EQ(0, npu_good_job(self->fd, 1));
 }
 
-TEST_F_TIMEOUT(fence, long_chain, 60)
+TEST_F_TIMEOUT(fences, long_chain, 60)
 {
 	chain(_metadata, self, 0, 1);
 }
 
-TEST_F_TIMEOUT(fence, long_chain_that_fails, 60)
+TEST_F_TIMEOUT(fences, long_chain_that_fails, 60)
 {
 	chain(_metadata, self, VNPU_FAULT_WRONG_BITS, -EIO);
 }
 
-TEST_F(fence, bad_descriptors)
+TEST_F(fences, bad_descriptors)
 {
 	static const int bad[] = { -1, 9999, 0x7fffffff };
 	unsigned int i;
@@ -382,7 +349,7 @@ TEST_F(fence, bad_descriptors)
 }
 
 /* A job that waits for a fence that never signals does not keep its file, nor the driver. */
-TEST_F(fence, close_with_waiting_jobs)
+TEST_F(fences, close_with_waiting_jobs)
 {
 	int fence = npu_sw_fence(self->timeline, 1), out = fence, fd = npu_open();
 	struct npu_matmul mm;
@@ -403,7 +370,7 @@ TEST_F(fence, close_with_waiting_jobs)
 }
 
 /* A fence outlives everything else of its job. */
-TEST_F(fence, fence_outlives_the_file)
+TEST_F(fences, fence_outlives_the_file)
 {
 	struct npu_matmul mm;
 	int out = -1, fd;

@@ -210,16 +210,6 @@ TEST_F(sram, comes_back_from_the_dead)
 	EXPECT_EQ(self->total, sram_free(self->fd));
 }
 
-static void read_mm(char *text, size_t size)
-{
-	FILE *f = fopen(MM, "r");
-	size_t len = f ? fread(text, 1, size - 1, f) : 0;
-
-	text[len] = '\0';
-	if (f)
-		fclose(f);
-}
-
 /* The bitmap as the vendor prints it: 32 pages a line, `used` of them taken from the start. */
 static void expected_mm(char *text, size_t size, unsigned int pages, unsigned int used)
 {
@@ -246,13 +236,13 @@ TEST_F(sram, bitmap)
 	static char seen[8192], expected[8192];
 	struct rknpu_mem_create arg;
 
-	read_mm(seen, sizeof(seen));
+	npu_read_file(MM, seen, sizeof(seen));
 	expected_mm(expected, sizeof(expected), self->total / 4096, 0);
 	EXPECT_STREQ(expected, seen);
 
 	/* First fit: the first buffer lies at the start. */
 	ASSERT_EQ(0, create(self->fd, 148 * KIB, 0, &arg));
-	read_mm(seen, sizeof(seen));
+	npu_read_file(MM, seen, sizeof(seen));
 	expected_mm(expected, sizeof(expected), self->total / 4096, arg.sram_size / 4096);
 	EXPECT_STREQ(expected, seen);
 	EXPECT_EQ(0, npu_destroy(self->fd, arg.handle));

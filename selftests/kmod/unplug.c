@@ -19,17 +19,6 @@
 #define MS 1000 /* in microseconds */
 #define VENDOR_DRIVER "/sys/bus/platform/drivers/RKNPU"
 
-static int write_file(const char *path, const char *text)
-{
-	int fd = open(path, O_WRONLY), ret;
-
-	if (fd < 0)
-		return -errno;
-	ret = write(fd, text, strlen(text)) < 0 ? -errno : 0;
-	close(fd);
-	return ret;
-}
-
 /* The device that a node belongs to, and the folder of its driver. */
 struct binding {
 	char device[NAME_MAX];
@@ -57,7 +46,7 @@ static int rebind(const struct binding *b, const char *what)
 	char path[PATH_MAX + 16];
 
 	snprintf(path, sizeof(path), "%s/%s", b->driver, what);
-	return write_file(path, b->device);
+	return npu_write_file(path, b->device);
 }
 
 static int unbind(const struct binding *b)
