@@ -1,11 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include <errno.h>
-#include <fcntl.h>
 #include <glob.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "npu_devfreq.h"
 #include "npu_proc.h"
@@ -26,21 +24,9 @@ static int path_of(const char *file, char *path, size_t len)
 int npu_devfreq_read(const char *file, char *text, size_t len)
 {
 	char path[256];
-	int ret = path_of(file, path, sizeof(path));
-	ssize_t got;
-	int fd;
 
 	memset(text, 0, len);
-	if (ret)
-		return ret;
-	fd = open(path, O_RDONLY);
-	if (fd < 0)
-		return -errno;
-	got = read(fd, text, len - 1);
-	ret = got < 0 ? -errno : 0;
-	close(fd);
-	text[strcspn(text, "\n")] = 0;
-	return ret;
+	return path_of(file, path, sizeof(path)) ?: npu_read_line(path, text, len);
 }
 
 int npu_devfreq_write(const char *file, const char *text)
