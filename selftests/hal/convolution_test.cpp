@@ -158,6 +158,59 @@ void largest_kernels_strides_and_padding(void**) {
     check(device, random, s);
 }
 
+// Strides that the registers can't say, in maps and down the rows of pictures.
+void any_stride(void**) {
+    Random random("any_stride");
+    const Device device = test_device();
+    for (int i = 0; i < 12; ++i) {
+        ConvolutionShape s = convolution_case::random_shape(random, 40, 50);
+        if (i % 3 != 1)
+            s.stride_y = static_cast<std::uint32_t>(random.between(8, 40));
+        if (i % 3 != 0)
+            s.stride_x = static_cast<std::uint32_t>(random.between(8, 40));
+        if (i % 6 == 3) {
+            s.input = ConvolutionInput::Rgb888;
+            s.in_channels = 3;
+            s.row_pixels = (s.in_width + 15) / 16 * 16;
+            s.requantisation = spread(s);
+        }
+        check(device, random, s, i % 2 == 1);
+    }
+}
+
+// Windows in the padding alone, and more of it than the registers can say: on any side, of maps and pictures.
+void any_padding(void**) {
+    Random random("any_padding");
+    const Device device = test_device();
+    const auto number = [&random](int low, int high) { return static_cast<std::uint32_t>(random.between(low, high)); };
+    for (int i = 0; i < 12; ++i) {
+        ConvolutionShape s = convolution_case::random_shape(random, 40, 12);
+        std::uint32_t* const pads[] = {&s.pad_top, &s.pad_left, &s.pad_bottom, &s.pad_right};
+        *pads[i % 4] = number(16, 40);
+        if (i >= 4)
+            *pads[number(0, 3)] = number(0, 25);
+        if (i % 6 == 5) {
+            s.input = i % 12 == 5 ? ConvolutionInput::Rgb888 : ConvolutionInput::Gray8;
+            s.in_channels = i % 12 == 5 ? 3 : 1;
+            s.row_pixels = (s.in_width + 15) / 16 * 16;
+            s.requantisation = spread(s);
+        } else if (i % 3 == 1) { // depthwise
+            s.groups = s.out_channels = s.in_channels;
+            s.requantisation = spread(s);
+        }
+        check(device, random, s, i % 2 == 1);
+    }
+    // More channels than one pass takes, and cores that share both parts of the work.
+    ConvolutionShape s;
+    s.in_channels = 70, s.in_height = 9, s.in_width = 11, s.out_channels = 40;
+    s.kernel_height = s.kernel_width = 2;
+    s.pad_top = 3, s.pad_left = 17, s.pad_bottom = 2, s.pad_right = 5;
+    s.in_zero = -100;
+    s.requantisation = spread(s);
+    const rknpu::CoreMask all = rknpu::CoreMask(rknpu::Core::Core0) | rknpu::Core::Core1 | rknpu::Core::Core2;
+    check(device, random, s, false, {.cores = all});
+}
+
 void ties_go_to_even_and_ends_saturate(void**) {
     const Device device = test_device();
     ConvolutionShape s;
@@ -253,10 +306,10 @@ void bad_shapes_are_refused(void**) {
     refuses([](Shape& s) { s.kernel_height = 0; }, Errc::InvalidArgument);
     refuses([](Shape& s) { s.kernel_width = 32; }, Errc::InvalidArgument);
     refuses([](Shape& s) { s.stride_y = 0; }, Errc::InvalidArgument);
-    refuses([](Shape& s) { s.stride_x = 8; }, Errc::InvalidArgument);
-    refuses([](Shape& s) { s.pad_top = 3; }, Errc::InvalidArgument);
-    refuses([](Shape& s) { s.pad_right = 3; }, Errc::InvalidArgument);
-    refuses([](Shape& s) { s.kernel_height = 31, s.pad_top = 16; }, Errc::InvalidArgument);
+    refuses([](Shape& s) { s.stride_x = 65536; }, Errc::InvalidArgument);
+    refuses([](Shape& s) { s.pad_top = 65536; }, Errc::InvalidArgument); // a map of more rows than there are
+    refuses([](Shape& s) { s.pad_right = 0xffffffff; }, Errc::InvalidArgument);
+    refuses([](Shape& s) { s.pad_top = s.pad_left = 40000, s.in_zero = 1; }, Errc::InvalidArgument); // of 4 GiB
     refuses([](Shape& s) { s.kernel_height = 11; }, Errc::InvalidArgument); // more than the padded input
     refuses([](Shape& s) { s.requantisation = {0, 0}; }, Errc::InvalidArgument);
     refuses([](Shape& s) { s.requantisation = {32768, 0}; }, Errc::InvalidArgument);
@@ -283,6 +336,7 @@ void bad_shapes_are_refused(void**) {
     refuses([](Shape& s) { s.input = ConvolutionInput::Rgb888, s.row_pixels = 40; }, Errc::BadLayout);
     refuses([](Shape& s) { s.input = ConvolutionInput::Rgb888, s.row_pixels = 15; }, Errc::BadLayout);
     refuses([](Shape& s) { s.input = ConvolutionInput::Rgb888, s.in_width = 2048; }, Errc::Unsupported);
+    refuses([](Shape& s) { s.input = ConvolutionInput::Rgb888, s.stride_x = 8; }, Errc::Unsupported);
     refuses([](Shape& s) { s.in_channels = 16384; }, Errc::Unsupported); // a kernel of 147456 bytes
 
     const auto few = Convolution::create(device, good, std::span(weights).first(100));
@@ -324,6 +378,8 @@ const CMUnitTest kTests[] = {
     cmocka_unit_test(pictures),
     cmocka_unit_test(large_shapes_are_cut),
     cmocka_unit_test(largest_kernels_strides_and_padding),
+    cmocka_unit_test(any_stride),
+    cmocka_unit_test(any_padding),
     cmocka_unit_test(ties_go_to_even_and_ends_saturate),
     cmocka_unit_test(convolutions_follow_each_other_in_the_npus_order),
     cmocka_unit_test(scales_become_fifteen_bits),

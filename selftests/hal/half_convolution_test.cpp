@@ -100,6 +100,17 @@ void in_groups(void**) {
     }
 }
 
+void any_padding(void**) {
+    Random random("any_padding");
+    const Device device = test_device();
+    for (int i = 0; i < 8; ++i) {
+        ConvolutionShape s = half_shape(random, 40, 10);
+        (i % 2 ? s.pad_top : s.pad_left) = static_cast<std::uint32_t>(random.between(16, 30));
+        (i % 4 < 2 ? s.pad_right : s.pad_bottom) = static_cast<std::uint32_t>(random.between(0, 30));
+        check_half(device, random, s);
+    }
+}
+
 void large_shapes_are_cut(void**) {
     Random random("large_shapes_are_cut");
     const Device device = test_device();
@@ -164,6 +175,7 @@ void what_does_not_fit_is_refused(void**) {
 const CMUnitTest kTests[] = {
     cmocka_unit_test(random_shapes),
     cmocka_unit_test(in_groups),
+    cmocka_unit_test(any_padding),
     cmocka_unit_test(large_shapes_are_cut),
     cmocka_unit_test(sums_too_large_for_half_become_infinity),
     cmocka_unit_test(what_does_not_fit_is_refused),

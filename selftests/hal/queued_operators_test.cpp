@@ -54,11 +54,17 @@ ConvolutionShape small_convolution(std::uint32_t side) {
     return s;
 }
 
-Bytes convolved(const ConvolutionShape& s, const Bytes& in, const Bytes& weights) {
+Bytes convolved(const ConvolutionShape& s, std::uint32_t height, std::uint32_t width, const Bytes& in,
+                const Bytes& weights) {
     Bytes result;
-    for (const std::int64_t sum : reference::convolution(s, s.in_height, s.in_width, in, weights, {}))
+    for (const std::int64_t sum : reference::convolution(s, height, width, in, weights, {}))
         result.push_back(reference::requantise(sum, s.requantisation.multiplier, s.requantisation.shift, s.out_zero));
     return result;
+}
+
+// The same of one that keeps the size of its input.
+Bytes convolved(const ConvolutionShape& s, const Bytes& in, const Bytes& weights) {
+    return convolved(s, s.in_height, s.in_width, in, weights);
 }
 
 rknpu::ElementwiseShape larger_of(const rknpu::layout::MapShape& map) {
@@ -122,6 +128,33 @@ void operators_follow_each_other(void**) {
             expected[i / pixels] = std::max(expected[i / pixels], result[i]);
     }
     check_equal<std::int8_t>(read_map({s.out_channels, 1, 1}, *maxima), expected);
+}
+
+// Two under way at once, each with a padded copy of its own.
+void padding_is_each_submissions_own(void**) {
+    Random random("padding_is_each_submissions_own");
+    const Device device = test_device();
+    const Queue queue = must(Queue::create(device));
+    ConvolutionShape s = small_convolution(20);
+    s.pad_left = 18;
+    s.pad_bottom = 5;
+    s.in_zero = 7;
+    const std::uint32_t height = s.in_height + 4, width = s.in_width + 17;
+    const Bytes weights = random_bytes(random, std::size_t{s.out_channels} * s.in_channels * 9);
+    std::vector<Bytes> in;
+    std::vector<Buffer> outputs;
+    std::vector<Submission> jobs;
+    auto conv = must(Convolution::create(device, s, weights));
+    for (int i = 0; i < 4; ++i) {
+        in.push_back(random_bytes(random, std::size_t{s.in_channels} * s.in_height * s.in_width));
+        const Buffer input = convolution_case::make_input(device, conv, s, in.back());
+        outputs.push_back(must(Buffer::allocate(device, conv.out_bytes())));
+        jobs.push_back(must(conv.submit(queue, input, outputs.back())));
+    }
+    for (std::size_t i = 0; i < jobs.size(); ++i) {
+        must(jobs[i].wait());
+        check_equal<std::int8_t>(read_map(conv.out_shape(), outputs[i]), convolved(s, height, width, in[i], weights));
+    }
 }
 
 // As a pipeline does it: the frame's fence goes in, that of the result comes out, and cores share the work.
@@ -217,9 +250,8 @@ void memory_tells_when_it_is_ready(void**) {
 }
 
 const CMUnitTest kTests[] = {
-    cmocka_unit_test(operators_follow_each_other),
-    cmocka_unit_test(fences_go_in_and_out),
-    cmocka_unit_test(products_are_queued),
+    cmocka_unit_test(operators_follow_each_other),   cmocka_unit_test(padding_is_each_submissions_own),
+    cmocka_unit_test(fences_go_in_and_out),          cmocka_unit_test(products_are_queued),
     cmocka_unit_test(memory_tells_when_it_is_ready),
 };
 

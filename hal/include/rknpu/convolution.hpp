@@ -41,10 +41,10 @@ struct ConvolutionShape {
     std::uint32_t in_channels = 0, in_height = 0, in_width = 0;
     std::uint32_t out_channels = 0;
     std::uint32_t kernel_height = 1, kernel_width = 1; ///< 1 to 31
-    std::uint32_t stride_y = 1, stride_x = 1;          ///< 1 to 7
-    std::uint32_t dilation_y = 1, dilation_x = 1;      ///< 1 to 32: distance of the kernel's taps in the input
-    /// Rows and columns around the input that count as in_zero; less than the kernel with its dilation covers, top and
-    /// left at most 15.
+    std::uint32_t stride_y = 1, stride_x = 1;     ///< 1 to 65535; beyond 7 each row or column takes tasks of its own
+    std::uint32_t dilation_y = 1, dilation_x = 1; ///< 1 to 32: distance of the kernel's taps in the input
+    /// Rows and columns around the input that count as in_zero. More than 15 on top or left, or as many as the kernel
+    /// covers, cost a copy of the input, which the NPU makes.
     std::uint32_t pad_top = 0, pad_left = 0, pad_bottom = 0, pad_right = 0;
     /// Output channels in so many groups of equal size, each of which sees its own group of input channels alone. As
     /// many as there are input and output channels: depthwise.
@@ -124,7 +124,8 @@ class [[gnu::visibility("default")]] Convolution {
 
     /**
      * The same through a queue: returns at once. Input, output and weights are kept until the run has ended, also when
-     * the plan is gone, and take part in implicit synchronisation.
+     * the plan is gone, and take part in implicit synchronisation. Where padding takes a copy of the input, the
+     * Submission is what follows: RunResult is without the copy, and cancel() leaves that one to run.
      * Errors: BadLayout (offset), TooSmall, those of Queue::submit.
      */
     Result<Submission> submit(const Queue& queue, BufferView in, BufferView out,

@@ -52,8 +52,8 @@ struct PoolingShape {
  *     saturate(round(sum * round(65536 / kernel_height) * round(65536 / kernel_width) * 2^-32)), ties to even
  *
  * That of binary16 is off by no more than 2^-10 of the average of the magnitudes, before it is rounded to binary16.
- * Kernels that cover all of the input without padding, as those of PoolingShape::global, may be larger: maxima of any
- * size, averages of int8 to 31 x 31 and then
+ * Kernels that cover all of the input without padding, as those of PoolingShape::global, may be larger. Beyond 31 x 31
+ * the CPU adds the sums of pieces of an average, and submit() is Unsupported. Averages of int8 beyond 16 x 16 are
  *
  *     saturate(round((sum - n * zero) * multiplier * 2^-shift) + zero), n = kernel_height * kernel_width,
  *     with Requantisation::from_scale(1.0 / n)

@@ -10,11 +10,10 @@
 namespace rknpu::detail {
 namespace {
 
-constexpr std::uint32_t kMostSide = 1u << 16;    // of a map; keeps all products within 64 bits
 constexpr std::uint32_t kMostChannels = 16384;   // DATAIN_CHANNEL_REAL
 constexpr std::uint32_t kMostTaskSide = 2047;    // DATAIN_WIDTH and others
 constexpr std::uint32_t kMostTaskKernels = 8192; // channel fields of the DPU
-constexpr std::uint32_t kMostKernelSide = 31, kMostStride = 7, kMostPadding = 15, kMostDilation = 32;
+constexpr std::uint32_t kMostKernelSide = 31, kMostStride = 65535, kMostDilation = 32;
 constexpr std::uint32_t kPictureRowMultiple = 16; // pixels
 constexpr std::uint32_t kMostPassBytes = 128;     // of a pixel: SIZE_E counts to 8 atoms
 constexpr double kMostBound = 2147483647;
@@ -32,17 +31,14 @@ Error bad(const std::string& what) {
 }
 
 Result<std::uint32_t> output_side(const Axis& a, const char* name) {
-    if (a.in == 0 || a.in > kMostSide)
-        return bad(format("input %s %u is not from 1 to %u", name, a.in, kMostSide));
+    if (a.in == 0 || a.in > kMostConvolvedSide)
+        return bad(format("input %s %u is not from 1 to %u", name, a.in, kMostConvolvedSide));
     if (a.kernel == 0 || a.kernel > kMostKernelSide)
         return bad(format("kernel %s %u is not from 1 to %u", name, a.kernel, kMostKernelSide));
     if (a.stride == 0 || a.stride > kMostStride)
         return bad(format("%s stride %u is not from 1 to %u", name, a.stride, kMostStride));
     if (a.dilation == 0 || a.dilation > kMostDilation)
         return bad(format("%s dilation %u is not from 1 to %u", name, a.dilation, kMostDilation));
-    if (a.pad_before >= a.span() || a.pad_after >= a.span() || a.pad_before > kMostPadding)
-        return bad(format("%s padding %u and %u: less than the %u that the kernel covers, and the first at most %u",
-                          name, a.pad_before, a.pad_after, a.span(), kMostPadding));
     if (a.in + a.pad_before + a.pad_after < a.span())
         return bad(format("the kernel covers a %s of %u, more than the padded input has", name, a.span()));
     return a.outputs();
@@ -179,7 +175,8 @@ bool cut(ConvolutionPlan& plan, const std::vector<std::vector<KernelSlice>>& way
         }
         for (std::uint32_t banks = 1; banks <= cbuf::kMaxDataBanks; ++banks) {
             const std::uint32_t in_rows = std::min(cbuf::rows_in(banks, entries), kMostTaskSide);
-            const std::uint32_t rows = std::min(axis.outputs_from(in_rows, plan.out.height), kMostTaskSide);
+            const std::uint32_t most = plan.shape.stride_y > kMostTaskStride ? 1 : kMostTaskSide;
+            const std::uint32_t rows = std::min(axis.outputs_from(in_rows, plan.out.height), most);
             if (rows == 0 || largest > cbuf::weight_bytes_beside(banks))
                 continue;
             const std::uint64_t bands = divide_up(plan.out.height, rows);
@@ -216,13 +213,16 @@ Result<void> cut_to_fit(ConvolutionPlan& plan) {
                    "takes %u bytes",
                    std::min(round_up(s.out_channels, 2), kLeastKernels), s.kernel_height, s.kernel_width, plan.channels,
                    cbuf::weight_bytes_beside(1)));
-    // Pieces of fewer columns are a last resort: their edges are read twice.
-    for (std::uint32_t pieces = 1; pieces <= plan.out.width; ++pieces) {
+    // Pieces of fewer columns are a last resort: their edges are read twice. Of a large stride, each column is one.
+    const std::uint32_t least = s.stride_x > kMostTaskStride ? plan.out.width : 1;
+    const std::uint32_t most = plan.pixel_bytes ? 1 : plan.out.width; // a piece of a picture could start anywhere
+    if (least > most)
+        return Error(Errc::Unsupported, format("convolution: a stride of %u along the rows of a picture, more than %u",
+                                               s.stride_x, kMostTaskStride));
+    for (std::uint32_t pieces = least; pieces <= most; ++pieces) {
         plan.columns = divide_up(plan.out.width, pieces);
         if (piece_width(plan) <= kMostTaskSide && cut(plan, ways))
             return {};
-        if (plan.pixel_bytes)
-            break; // a piece of a picture could start anywhere, its address can't
     }
     return Error(Errc::Unsupported,
                  format("convolution: %u rows of %u channels don't fit the on-chip buffer beside the "
@@ -259,6 +259,8 @@ Result<ConvolutionPlan> plan_convolution(const ConvolutionShape& shape, const Ma
     if (!width)
         return width.error();
     plan.out = {shape.out_channels, *height, *width};
+    plan.out_pitch = *width;
+    plan.out_rows = *height;
     if (auto r = check_types(plan); !r)
         return std::move(r).error();
     if (auto r = plan_input(plan); !r)
@@ -279,11 +281,12 @@ Result<ConvolutionPlan> plan_convolution(const ConvolutionShape& shape, const Ma
 }
 
 std::uint32_t piece_width(const ConvolutionPlan& plan) {
-    return plan.columns == plan.out.width ? plan.shape.in_width : columns_of(plan.shape).needed(plan.columns);
+    const bool whole = plan.columns == plan.out.width && plan.shape.stride_x <= kMostTaskStride;
+    return whole ? plan.shape.in_width : columns_of(plan.shape).needed(plan.columns);
 }
 
 std::uint32_t out_channel_bytes(const ConvolutionPlan& plan) {
-    return plan.out.height * plan.out.width * bytes_of(plan.result);
+    return plan.out_rows * plan.out_pitch * bytes_of(plan.result);
 }
 
 std::uint64_t input_bytes(const ConvolutionPlan& plan) {

@@ -25,6 +25,8 @@ struct ConvolutionPlan {
     std::uint32_t channels = 0;    ///< of the input as the NPU sees it
     std::uint32_t pixel_bytes = 0; ///< of a picture; 0: feature map
     std::uint32_t row_pixels = 0;  ///< from one row of the input to the next
+    std::uint32_t out_pitch = 0;   ///< pixels from one row of the output to the next
+    std::uint32_t out_rows = 0;    ///< rows from one surface of the output to the next
     bool depthwise = false;        ///< by the hardware's mode
     bool per_channel = false;      ///< factors and zero points of weights of each channel's own
 
@@ -36,10 +38,16 @@ struct ConvolutionPlan {
     std::uint32_t pass() const { return rules.pass(in, depthwise); }
 };
 
+/// Rows and columns that an input can have, with its padding; keeps all products within 64 bits.
+inline constexpr std::uint32_t kMostConvolvedSide = 1u << 16;
+
+/// Stride that the registers can say; of a larger one each row or column of the output has tasks of its own.
+inline constexpr std::uint32_t kMostTaskStride = 7;
+
 Axis rows_of(const ConvolutionShape& shape);
 Axis columns_of(const ConvolutionShape& shape);
 
-/// Errors: as Convolution::create.
+/// Of padding that the registers can say, see convolution_padding.hpp. Errors: as Convolution::create.
 Result<ConvolutionPlan> plan_convolution(const ConvolutionShape& shape, const MacRules& rules = {},
                                          bool per_channel = false);
 
@@ -52,7 +60,7 @@ std::size_t task_count(const ConvolutionPlan& plan);
 /// Columns of the input that a piece of plan.columns columns reads: whole rows also take what the stride leaves over.
 std::uint32_t piece_width(const ConvolutionPlan& plan);
 
-/// Bytes of all pixels of one channel of the output.
+/// Bytes from one channel of the output to the next.
 std::uint32_t out_channel_bytes(const ConvolutionPlan& plan);
 
 /// Addresses of what a convolution works on.

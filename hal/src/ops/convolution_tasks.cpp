@@ -50,16 +50,17 @@ MacTask common_task(const ConvolutionPlan& plan) {
     t.out = plan.result;
     t.depthwise = plan.depthwise;
     t.pass = plan.pass();
-    t.grains = kGrains + s.stride_y + 1;
+    // Tasks of one row or column have no stride.
+    t.stride_x = s.stride_x > kMostTaskStride ? 1 : s.stride_x;
+    t.stride_y = s.stride_y > kMostTaskStride ? 1 : s.stride_y;
+    t.grains = kGrains + t.stride_y + 1;
     t.pad_value = s.in_zero;
     t.kernel_width = s.kernel_width;
     t.kernel_height = s.kernel_height;
-    t.stride_x = s.stride_x;
-    t.stride_y = s.stride_y;
     t.dilation_x = s.dilation_x;
     t.dilation_y = s.dilation_y;
     t.data_banks = plan.data_banks;
-    t.out_surface_stride = plan.out.height * plan.out.width;
+    t.out_surface_stride = plan.out_rows * plan.out_pitch;
     t.has_bias = !plan.rules.wide_results_only;
     t.per_channel = plan.per_channel;
     t.weight_zero = s.weight_zero;
@@ -94,7 +95,7 @@ void add_tasks(const ConvolutionPlan& plan, const ConvolutionPlaces& places, con
             for (std::uint32_t column = 0; column < plan.out.width; column += plan.columns) {
                 t.out_width = std::min(plan.columns, plan.out.width - column);
                 Window columns = window(columns_of(plan.shape), column, column + t.out_width);
-                if (plan.columns == plan.out.width)
+                if (plan.columns == plan.out.width && plan.shape.stride_x <= kMostTaskStride)
                     columns.count = piece_width(plan);
                 t.in_width = columns.count;
                 t.in_height = rows.count;
@@ -102,8 +103,8 @@ void add_tasks(const ConvolutionPlan& plan, const ConvolutionPlaces& places, con
                 t.pad_left = columns.padding;
                 place_input(plan, slice, rows, columns, places.in, t);
                 t.out_address = places.out + slice.first * out_channel_bytes(plan) +
-                                (row * plan.out.width + column) * kOutAtomBytes;
-                t.out_row_gap = plan.out.width - t.out_width;
+                                (row * plan.out_pitch + column) * kOutAtomBytes;
+                t.out_row_gap = plan.out_pitch - t.out_width;
                 tasks.push_back(t);
                 t.weights_loaded = tasks.size() % plan.rules.tasks_per_start != 0; // for the next one
             }

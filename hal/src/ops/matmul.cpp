@@ -7,10 +7,10 @@
 #include "ops/bound_jobs.hpp"
 #include "ops/matmul_plan.hpp"
 #include "ops/native_weights.hpp"
+#include "ops/requantise.hpp"
 
 #include <algorithm>
 #include <cstring>
-#include <limits>
 #include <optional>
 #include <utility>
 #include <vector>
@@ -141,17 +141,6 @@ std::uint64_t c_bytes(const detail::MatmulPlan& plan) {
     return std::uint64_t{plan.m} * plan.c_pitch;
 }
 
-// round(sum * multiplier * 2^-shift) + zero as the NPU does it: ties of the whole to even.
-std::int8_t requantise(std::int64_t sum, const MatmulOutput& output) {
-    const auto [multiplier, shift] = output.requantisation;
-    __extension__ using Wide = __int128;
-    Wide value = static_cast<Wide>(sum) * multiplier + static_cast<Wide>(output.out_zero) * (Wide{1} << shift);
-    if (shift > 0)
-        value = (value + (Wide{1} << (shift - 1)) - 1 + (value >> shift & 1)) >> shift;
-    return static_cast<std::int8_t>(
-        std::clamp<Wide>(value, std::numeric_limits<std::int8_t>::min(), std::numeric_limits<std::int8_t>::max()));
-}
-
 // Adds the results of all segments up: `finish` makes an element of C of a sum.
 template <class Part, class Sum, class C, class Finish>
 Result<void> add_up(detail::MatmulState& state, const BufferView& c, Finish&& finish) {
@@ -180,8 +169,9 @@ Result<void> add_up(detail::MatmulState& state, const BufferView& c) {
         return add_up<std::int32_t, std::uint32_t, std::int32_t>(
             state, c, [](std::uint32_t sum) { return static_cast<std::int32_t>(sum); });
     case MacOutput::Int8:
-        return add_up<std::int32_t, std::int64_t, std::int8_t>(
-            state, c, [&](std::int64_t sum) { return requantise(sum, state.plan.output); });
+        return add_up<std::int32_t, std::int64_t, std::int8_t>(state, c, [&](std::int64_t sum) {
+            return detail::requantise(sum, state.plan.output.requantisation, state.plan.output.out_zero);
+        });
     case MacOutput::Half:
         return add_up<float, float, Half>(state, c, [](float sum) { return to_half(sum); });
     case MacOutput::Float:

@@ -1,13 +1,10 @@
 // SPDX-License-Identifier: MIT
 #include <rknpu/pooling.hpp>
 
-#include "base/format.hpp"
 #include "base/guarded.hpp"
 #include "ops/bound_jobs.hpp"
+#include "ops/global_average.hpp"
 #include "ops/pooling_plan.hpp"
-
-#include <rknpu/convolution.hpp>
-#include <rknpu/half.hpp>
 
 #include <algorithm>
 #include <optional>
@@ -28,7 +25,7 @@ struct PoolingStage {
     BoundJobs jobs;
 };
 
-/// A pooling is one pass; of larger kernels the maxima of maxima; or the average as a depthwise convolution.
+/// A pooling is one pass; of larger kernels the maxima of maxima; or the average by a convolution.
 struct PoolingState {
     PoolingState(const Device& device, const PoolingShape& shape) : device(device.state()), shape(shape) {}
 
@@ -37,14 +34,12 @@ struct PoolingState {
     layout::MapShape out;
     std::vector<std::unique_ptr<PoolingStage>> stages;
     std::vector<Buffer> between; // results of all stages but the last
-    std::optional<Convolution> average;
+    std::optional<GlobalAverage> average;
 };
 
 } // namespace detail
 
 namespace {
-
-constexpr std::uint32_t kMostAveraged = 31; // side of a convolution's kernel
 
 // A kernel and a stride whose windows cover all of a side, the fewest of them.
 void reduce(std::uint32_t side, std::uint32_t& kernel, std::uint32_t& stride) {
@@ -89,33 +84,12 @@ Result<void> add_maximum(const Device& device, const detail::MacRules& rules, de
     return add_stage(device, rules, PoolingShape::global(PoolingKind::Max, state.shape.type, map), state);
 }
 
-// The average of a map as a convolution with one weight for all pixels.
-Result<void> add_average(const Device& device, detail::PoolingState& state) {
-    const PoolingShape& s = state.shape;
-    if (std::max(s.in_height, s.in_width) > kMostAveraged)
-        return Error(Errc::Unsupported, detail::format("pooling: an average of %u x %u pixels, more than %u x %u",
-                                                       s.in_height, s.in_width, kMostAveraged, kMostAveraged));
-    const std::uint32_t pixels = s.in_height * s.in_width;
-    ConvolutionShape c;
-    c.in_channels = c.out_channels = c.groups = s.channels;
-    c.in_height = c.kernel_height = s.in_height;
-    c.in_width = c.kernel_width = s.in_width;
-    std::optional<Result<Convolution>> made;
-    if (s.type == DataType::Half) {
-        c.input = ConvolutionInput::Half;
-        c.output = ConvolutionOutput::Half;
-        const std::vector<Half> weights(std::size_t{s.channels} * pixels, to_half(1.0f / static_cast<float>(pixels)));
-        made = Convolution::create(device, c, weights);
-    } else {
-        c.in_zero = c.out_zero = s.zero;
-        c.requantisation = *Requantisation::from_scale(1.0 / pixels);
-        const std::vector<std::int8_t> weights(std::size_t{s.channels} * pixels, 1);
-        made = Convolution::create(device, c, weights);
-    }
-    if (!*made)
-        return std::move(*made).error();
-    state.average = **std::move(made);
-    state.out = state.average->out_shape();
+Result<void> add_average(detail::PoolingState& state) {
+    auto average = detail::GlobalAverage::create(state.device, state.shape);
+    if (!average)
+        return std::move(average).error();
+    state.average = *std::move(average);
+    state.out = {state.shape.channels, 1, 1};
     return {};
 }
 
@@ -178,7 +152,7 @@ Result<Pooling> Pooling::create(const Device& device, const PoolingShape& shape)
         const bool large = std::max(shape.kernel_height, shape.kernel_width) > detail::kMostPoolingKernel;
         const auto made = !large || !detail::covers_all(shape) ? add_stage(device, *rules, shape, *state)
                           : shape.kind == PoolingKind::Max     ? add_maximum(device, *rules, *state)
-                                                               : add_average(device, *state);
+                                                               : add_average(*state);
         if (!made)
             return made.error();
         return Pooling(std::move(state));
