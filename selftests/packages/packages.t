@@ -52,12 +52,28 @@ archive=$("$repo/tools/setup/private-apt" --suites "$release" apt-get indextarge
 root=$work/root
 run debootstrap --variant=minbase "$release" "$root" "$archive"
 check "a clean system" works
-in_root() { run chroot "$root" env -i PATH=/usr/sbin:/usr/bin:/sbin:/bin DEBIAN_FRONTEND=noninteractive LC_ALL=C "$@"; }
+# In there, with what a system has that runs, and with the kernels where they are outside: all for this command only.
+mkdir -p "$root$base"
+in_root() {
+	# shellcheck disable=SC2016 # the inner shell expands them
+	run unshare --mount sh -ec '
+		root=$1 base=$2
+		shift 2
+		mount -t proc proc "$root/proc"
+		mount --rbind /dev "$root/dev"
+		mount --bind "$base" "$root$base"
+		exec chroot "$root" env -i PATH=/usr/sbin:/usr/bin:/sbin:/bin DEBIAN_FRONTEND=noninteractive LC_ALL=C "$@"
+	' sh "$root" "$base" "$@"
+}
 # What packages that ours depend on bring belongs to them.
-in_root apt-get -qq install --yes --no-install-recommends dkms
-check "with DKMS" works
-files() { (cd "$root" && find . -xdev ! -path './var/cache/*' ! -path './var/log/*' ! -path './var/lib/dpkg/*' \
-	! -path './var/lib/apt/*' ! -path './tmp/*' ! -path './root/*' ! -path './proc/*' ! -path './etc/ld.so.cache' | sort); }
+in_root apt-get -qq install --yes --no-install-recommends dkms python3-numpy gcc-aarch64-linux-gnu
+check "with DKMS, Python and a cross compiler" works
+mkdir -p "$root/lib/modules/$kernel" # with the kernel's own modules, which depmod lists
+files() {
+	(cd "$root" && find . -xdev ! -path './var/cache/*' ! -path './var/log/*' ! -path './var/lib/dpkg/*' \
+		! -path './var/lib/apt/*' ! -path './usr/lib/modules/*/modules.*' ! -path './tmp/*' ! -path './root/*' \
+		! -path './etc/ld.so.cache' | sort)
+}
 files >before
 
 mkdir "$root/tmp/packages"
@@ -66,23 +82,32 @@ in_root sh -c 'apt-get -qq install --yes --no-install-recommends /tmp/packages/*
 check "the packages are installed" works
 for file in \
 	"usr/lib/$triplet/librknpu.so.0" "usr/lib/$triplet/librknpu.so" "usr/lib/$triplet/librknpu.a" \
-	"usr/lib/$triplet/librknpu-sim.so" "usr/lib/$triplet/pkgconfig/rknpu.pc" \
+	"usr/lib/$triplet/librknpu-sim.so.0" "usr/lib/$triplet/pkgconfig/rknpu.pc" \
 	"usr/lib/$triplet/cmake/rknpu/rknpu-config.cmake" usr/include/rknpu.h usr/include/rknpu/device.hpp \
 	usr/bin/rknpu-regcmd usr/share/man/man1/rknpu-regcmd.1.gz usr/bin/vnpu-run usr/share/man/man1/vnpu-run.1.gz \
 	"usr/src/rknpu-$version/dkms.conf" "usr/src/rknpu-$version/kernel/Kbuild" \
 	"usr/src/rknpu-$version/uapi/drm/rknpu_drm.h" lib/modprobe.d/rknpu.conf \
-	usr/share/doc/rknpu-dkms/README.Debian; do
+	usr/share/doc/rknpu-dkms/README.Debian usr/lib/python3/dist-packages/rknpu/__init__.py; do
 	check "/$file" [ -e "$root/$file" ]
 done
 files | comm -13 before - >ours
-check "nothing anywhere else" \
-	[ -z "$(grep -vE "^\./(usr/(bin|lib/$triplet|include|src|share/(doc|man/man1|lintian))|lib/modprobe.d|var/lib/dkms)/" ours | tee output)" ]
+places="usr/(bin|include|lib/($triplet|debug|modprobe.d|python3/dist-packages/rknpu)|share/(doc|man/man1)|src)|var/lib/dkms"
+check "nothing anywhere else" [ -z "$(grep -vE "^\./($places)(/|$)" ours | tee output)" ]
 in_root rknpu-regcmd --help
 check "rknpu-regcmd runs" says 'usage: rknpu-regcmd'
 in_root vnpu-run --help
 check "vnpu-run runs" works
+in_root python3 -c '
+import numpy as np, rknpu
+print(rknpu.Matmul(rknpu.Device("sim"), 3, np.full((64, 5), 3, np.int8))(np.full((3, 64), 2, np.int8)).tolist())'
+check "Python has the library and the simulator" says '[[384, 384, 384, 384, 384], [384, 384, 384, 384, 384], [384'
 in_root dkms status rknpu
 check "DKMS knows the module" says "rknpu/$version: added"
+in_root env ARCH=arm64 CROSS_COMPILE=aarch64-linux-gnu- \
+	dkms install -m rknpu -v "$version" -k "$kernel" -a aarch64 --kernelsourcedir "$kdir"
+check "DKMS builds and installs it" works
+module=$(find "$root/lib/modules/$kernel" -name 'rknpu.ko*')
+check "for this kernel" [ "$(modinfo -F vermagic "$module" | cut -d' ' -f1)" = "$kernel" ]
 in_root modprobe --showconfig
 check "rocket is not loaded by itself" says 'blacklist rocket'
 

@@ -80,7 +80,7 @@ class [[gnu::visibility("default")]] Device {
      *
      * @param name a path ("/dev/dri/renderD129"); a SoC ("rk3588"): the first node with its NPU; "auto": the first
      *             node; or "sim" or "sim:rk3588": the virtual NPU inside this process, which the library
-     *             librknpu-sim.so brings.
+     *             librknpu-sim.so.0 brings.
      * Errors: NotFound, NotPermitted, WrongDevice, Unsupported (unknown SoC after "sim:"), InvalidArgument.
      */
     static Result<Device> open(std::string_view name) noexcept;

@@ -12,7 +12,7 @@ namespace rknpu::detail {
  * a test.
  *
  * All calls return 0 or a negative errno; they never return -EINTR. Thread-safety: all calls, from several threads.
- * The interface has plain types only, as it is also the border of librknpu-sim.so.
+ * The interface has plain types only, as it is also the border of librknpu-sim.
  */
 class Backend {
   public:
