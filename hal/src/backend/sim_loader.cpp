@@ -10,7 +10,8 @@
 namespace rknpu::detail {
 namespace {
 
-// First beside the library that this code is part of, then where the system looks.
+// First beside what this code is part of, the library or a program, or where such a program's libraries are installed;
+// then where the system looks.
 void* load() {
     constexpr int kMode = RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE;
     static const char kHere = 0;
@@ -18,8 +19,10 @@ void* load() {
     if (::dladdr(&kHere, &self) && self.dli_fname) {
         const std::string path = self.dli_fname;
         if (const auto slash = path.rfind('/'); slash != std::string::npos) {
-            if (void* const library = ::dlopen((path.substr(0, slash + 1) + RKNPU_SIM_LIBRARY).c_str(), kMode))
-                return library;
+            for (const char* const folder : {"", "../" RKNPU_LIBDIR "/"})
+                if (void* const library =
+                        ::dlopen((path.substr(0, slash + 1) + folder + RKNPU_SIM_LIBRARY).c_str(), kMode))
+                    return library;
         }
     }
     return ::dlopen(RKNPU_SIM_LIBRARY, kMode);
