@@ -71,7 +71,7 @@ class FakeDriver final : public rknpu::detail::Os {
         std::vector<rknpu_buffer> buffers;
         bool ended = false;
     };
-    std::deque<AsyncJob> async_jobs; // each stays where it is
+    std::deque<AsyncJob> async_jobs;        // each stays where it is
     std::size_t most_async_jobs = SIZE_MAX; // then SUBMIT_ASYNC is out of memory
     bool ends_at_once = true; // jobs of SUBMIT_ASYNC: else finish() ends them, or CANCEL, or a wait without a limit
     /// Ends a job: writes the result and signals its syncobjs.
