@@ -26,16 +26,20 @@ all: release guest ## Build the user space for this machine, and all that runs i
 
 .PHONY: setup
 setup: ## Install the Debian packages that building, checking and the demo need
-	tools/setup/install build lint vm demo
+	tools/setup/install build fuzz lint vm demo
 
 ## User space ----------------------------------------------------------------------------------------------------------
 
-PRESETS := debug release asan aarch64 armhf
+PRESETS := debug release asan fuzzers aarch64 armhf
 
 CONFIGURE := tools/cmake/CMakeLists.txt tools/cmake/CMakePresets.json
 
 build/%/build.ninja: $(CONFIGURE)
 	tools/setup/install build
+	cmake -S tools/cmake --preset $*
+
+build/fuzzers/build.ninja: build/%/build.ninja: $(CONFIGURE)
+	tools/setup/install build fuzz
 	cmake -S tools/cmake --preset $*
 
 # The driver's tests use the kernel's harness.
@@ -45,8 +49,11 @@ build/aarch64/build.ninja build/armhf/build.ninja: build/%/build.ninja: $(CONFIG
 		cmake -S tools/cmake --preset $* -DRKNPU_KERNEL_SRC="$$kdir/source"
 
 .PHONY: $(PRESETS)
-$(PRESETS): %: build/%/build.ninja
+$(filter-out fuzzers,$(PRESETS)): %: build/%/build.ninja
 	cmake --build build/$* --parallel $(JOBS)
+# Without the shared library: that needs the sanitizers' symbols, which only programs bring along.
+fuzzers: build/fuzzers/build.ninja
+	cmake --build build/fuzzers --parallel $(JOBS) --target selftests/fuzz/all
 
 # build(folders): only these, for this machine
 build = cmake --build build/release --parallel $(JOBS) --target $(addsuffix /all,$(1))
@@ -147,9 +154,9 @@ dkms: ## Lay the module's source out for DKMS, into build/dkms
 ## Checks --------------------------------------------------------------------------------------------------------------
 
 .PHONY: check check-host check-vm check-debug check-kernels check-packages
-check: setup release asan vm guest-newest ## Run all tests: on this machine, then in the VM
+check: setup release asan fuzzers vm guest-newest ## Run all tests: on this machine, then in the VM
 	selftests/runner/run host vm
-check-host: release asan ## Run the tests that need no VM, optimised and with sanitizers
+check-host: release asan fuzzers ## Run the tests that need no VM: optimised, with sanitizers, and the fuzzers for a moment
 	selftests/runner/run host
 check-vm: vm guest-newest ## Run the tests in the VM
 	selftests/runner/run vm
@@ -160,6 +167,11 @@ check-kernels: setup vm guest-kernels ## Run the VM's tests on the oldest and th
 check-packages: setup deb ## Build the Debian packages, and install and remove them in a clean system; needs root
 	tools/vm/kernel/build >/dev/null
 	selftests/runner/run packages
+
+.PHONY: fuzz
+fuzz: fuzzers ## Fuzz the library for SECONDS= (default 60) each: descriptions, views, assembler, validator
+	for fuzzer in assembler descriptor tensor validator view; do \
+		selftests/fuzz/run build/fuzzers $$fuzzer $(or $(SECONDS),60); done
 
 .PHONY: conformance
 conformance: build/release/build.ninja ## Compare the virtual NPU with plain references; CASES= of each function, SEED=

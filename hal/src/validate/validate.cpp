@@ -22,6 +22,7 @@ constexpr std::uint32_t kTail = 4; // commands behind those that a task array co
 constexpr std::uint32_t kMostAmount = 0xffff;
 constexpr std::uint32_t kListAlignment = 16;
 constexpr std::int64_t kPage = 4096;
+constexpr std::uint64_t kAddresses = std::uint64_t{1} << 32;
 constexpr std::uint32_t kCna = 1u << 0, kCore = 1u << 2, kDpu = 1u << 3, kDpuRdma = 1u << 4, kPpu = 1u << 5,
                         kPpuRdma = 1u << 6, kReserved = 1u << 1, kKnown = 0x7d;
 constexpr std::size_t kDpuIndex = 2;                                     // in kBlocks
@@ -64,7 +65,8 @@ class Walk {
     explicit Walk(const Program& program, std::vector<Extent>* touched = nullptr)
         : p_(program), touched_(touched), controller_(controller(program.soc)) {
         for (const AddressRange& r : program.buffers) {
-            const std::int64_t end = std::int64_t{r.address} + static_cast<std::int64_t>(r.size);
+            // Nothing beyond the NPU's 32-bit addresses counts.
+            const std::int64_t end = std::int64_t{r.address} + static_cast<std::int64_t>(std::min(r.size, kAddresses));
             ranges_.emplace_back(r.address, (end + kPage - 1) / kPage * kPage);
         }
         std::ranges::sort(ranges_);
