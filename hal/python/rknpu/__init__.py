@@ -13,8 +13,11 @@ Calls that fail raise rknpu.Error. The library must be where the loader finds it
 from ._native import Error
 from .jobs import Block, Job, Queue, Submission, assemble, disassemble
 from .memory import Access, Buffer, BufferFlag, Device, Image, PixelFormat, enumerate_devices
+from .operators import (Activation, Convolution, ConvolutionInput, ConvolutionOutput, Elementwise, ElementwiseKind,
+                        Pooling, PoolingKind, channel_requantisation, requantisation)
 from .tensors import DataType, Matmul, Tensor, TensorOrder, convert, native_layout
 
-__all__ = ["Access", "Block", "Buffer", "BufferFlag", "DataType", "Device", "Error", "Image", "Job", "Matmul",
-           "PixelFormat", "Queue", "Submission", "Tensor", "TensorOrder", "assemble", "convert", "disassemble",
-           "enumerate_devices", "native_layout"]
+__all__ = ["Access", "Activation", "Block", "Buffer", "BufferFlag", "Convolution", "ConvolutionInput",
+           "ConvolutionOutput", "DataType", "Device", "Elementwise", "ElementwiseKind", "Error", "Image", "Job", "Matmul",
+           "PixelFormat", "Pooling", "PoolingKind", "Queue", "Submission", "Tensor", "TensorOrder", "assemble",
+           "channel_requantisation", "convert", "disassemble", "enumerate_devices", "native_layout", "requantisation"]

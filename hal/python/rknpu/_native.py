@@ -77,6 +77,43 @@ class NativeLayout(c.Structure):
                 ("segment", c.c_uint32)]
 
 
+class Requantisation(c.Structure):
+    _fields_ = [("multiplier", c.c_uint32), ("shift", c.c_uint32)]
+
+
+class Quantisation(c.Structure):
+    _fields_ = [("scale", c.c_float), ("zero", c.c_int32)]
+
+
+class MapShape(c.Structure):
+    _fields_ = [(name, c.c_uint32) for name in ("channels", "height", "width")]
+
+
+class ConvolutionShape(c.Structure):
+    _fields_ = ([("activation_bound", c.c_double)] +
+                [(name, c.c_uint32) for name in (
+                    "in_channels", "in_height", "in_width", "out_channels", "kernel_height", "kernel_width", "stride_y",
+                    "stride_x", "dilation_y", "dilation_x", "pad_top", "pad_left", "pad_bottom", "pad_right", "groups",
+                    "input", "row_pixels", "output", "activation")] +
+                [(name, c.c_int32) for name in ("in_zero", "weight_zero", "out_zero")] +
+                [("requantisation", Requantisation)])
+
+
+class ConvolutionChannels(c.Structure):
+    _fields_ = [(name, c.c_void_p) for name in ("bias", "multipliers", "weight_zeros")]
+
+
+class PoolingShape(c.Structure):
+    _fields_ = [(name, c.c_uint32) for name in (
+        "kind", "type", "channels", "in_height", "in_width", "kernel_height", "kernel_width", "stride_y", "stride_x",
+        "pad_top", "pad_left", "pad_bottom", "pad_right")] + [("zero", c.c_int32)]
+
+
+class ElementwiseShape(c.Structure):
+    _fields_ = [(name, c.c_uint32) for name in ("kind", "type", "channels", "height", "width", "relu")] + [
+        (name, Quantisation) for name in ("a", "b", "out")]
+
+
 VISIT_NODE = c.CFUNCTYPE(c.c_int, c.c_char_p, c.c_char_p, c.c_char_p, c.c_void_p)
 
 _u32, _u64, _size, _handle, _text = c.c_uint32, c.c_uint64, c.c_size_t, c.c_void_p, c.c_char_p
@@ -119,8 +156,18 @@ _CALLS = {
     "matmul_create": (_handle, c.c_int, _u32, _u32, _u32, _to(_handle)),
     "matmul_set_b": (_handle, _handle, _size),
     "matmul_run": (_handle, _handle, _size, _handle, _size, _u32, _to(_u64)),
+    "requantisation_from_scale": (c.c_double, _to(Requantisation)),
+    "requantisation_from_scales": (_handle, _size, _handle, _to(Requantisation)),
+    "convolution_create": (_handle, _to(ConvolutionShape), _handle, _size, _to(ConvolutionChannels), _to(_handle)),
+    "convolution_create_half": (_handle, _to(ConvolutionShape), _handle, _size, _handle, _to(_handle)),
+    "convolution_run": (_handle, _handle, _u64, _handle, _u64, _u32, _u32, _to(_u64)),
+    "pooling_create": (_handle, _to(PoolingShape), _to(_handle)),
+    "pooling_run": (_handle, _handle, _u64, _handle, _u64, _u32, _u32, _to(_u64)),
+    "elementwise_create": (_handle, _to(ElementwiseShape), _to(_handle)),
+    "elementwise_run": (_handle, _handle, _u64, _handle, _u64, _handle, _u64, _u32, _u32, _to(_u64)),
 }
-_FREES = ("device_close", "buffer_free", "image_free", "job_free", "queue_free", "submission_free", "matmul_free")
+_FREES = ("device_close", "buffer_free", "image_free", "job_free", "queue_free", "submission_free", "matmul_free",
+          "convolution_free", "pooling_free", "elementwise_free")
 _VALUES = {
     "device_node": _text,
     "device_soc": _text,
@@ -129,6 +176,11 @@ _VALUES = {
     "buffer_domain": _u32,
     "buffer_sram_size": _u64,
     "image_planes": _u32,
+    "convolution_in_bytes": _u64,
+    "convolution_out_bytes": _u64,
+    "pooling_in_bytes": _u64,
+    "pooling_out_bytes": _u64,
+    "elementwise_bytes": _u64,
 }
 
 _library = c.CDLL("librknpu.so.0")
@@ -142,6 +194,9 @@ for _name in _FREES:
 for _name, _result in _VALUES.items():
     _function = getattr(_library, "rknpu_" + _name)
     _function.argtypes, _function.restype = (_handle,), _result
+for _name in ("convolution", "pooling"):
+    _function = getattr(_library, f"rknpu_{_name}_out_shape")
+    _function.argtypes, _function.restype = (_handle, _to(MapShape)), None
 
 TOO_SMALL = _FIRST_STATUS - 7
 
