@@ -13,19 +13,6 @@ using reference::Wide;
 
 constexpr Wide kMin32 = INT32_MIN, kMax32 = INT32_MAX;
 
-// x[channel][y][x] as NC1HWC2 with atoms of c2 channels.
-template <class T, class X>
-std::vector<T> planar(const std::vector<X>& x, reference::Shape s, int c2) {
-    const int surfaces = (s.channels + c2 - 1) / c2;
-    std::vector<T> out(static_cast<std::size_t>(surfaces) * s.height * s.width * c2);
-    std::size_t from = 0;
-    for (int c = 0; c < s.channels; ++c)
-        for (int y = 0; y < s.height; ++y)
-            for (int xx = 0; xx < s.width; ++xx)
-                out[layout::planar(s, c2, c, y, xx)] = static_cast<T>(x[from++]);
-    return out;
-}
-
 } // namespace
 
 // Zero point, bias and multiplier of each channel from memory, ReLU in BN, output converter.
@@ -110,8 +97,8 @@ std::string addition_int8(Random& random) {
     const auto real = static_cast<std::uint32_t>(s.channels), aligned = (real + 31) / 32 * 32;
     const auto a = random.fill<int>(s.size(), [&] { return random.small(); });
     const auto b = random.fill<int>(s.size(), [&] { return random.small(); });
-    board.store(compute::kFeatures, planar<std::int8_t>(a, s, 16));
-    board.store(compute::kTensor, planar<std::int8_t>(b, s, 16));
+    board.store(compute::kFeatures, layout::tensor<std::int8_t>(a, s));
+    board.store(compute::kTensor, layout::tensor<std::int8_t>(b, s));
     const int zero_a = random.small(), zero_b = random.small(), zero_out = random.small();
     const int scale_b = random.pick(1, 32767), scale_out = random.pick(16384, 32767);
     const auto shift_b = static_cast<unsigned>(random.pick(0, 4)),
@@ -159,7 +146,7 @@ std::string addition_int8(Random& random) {
         v = divide_rounded(v * scale_out + (static_cast<Wide>(zero_out) << shift_out), shift_out);
         expected.push_back(static_cast<int>(clamp(v, -128, 127)));
     }
-    const std::vector<std::int8_t> image = planar<std::int8_t>(expected, s, 16);
+    const std::vector<std::int8_t> image = layout::tensor<std::int8_t>(expected, s);
     return compare("addition of " + std::to_string(real) + " channels",
                    board.load<std::int8_t>(compute::kResult, image.size()), image);
 }

@@ -48,28 +48,9 @@ std::vector<std::uint8_t> image(const std::vector<std::uint32_t>& x, Shape s, co
 // A program of the DPU alone that writes one surface in each pass.
 Registers flying(Shape s, const Format& in, const Format& proc, const Format& out) {
     const auto w = static_cast<std::uint32_t>(s.width), h = static_cast<std::uint32_t>(s.height);
-    const auto real = static_cast<std::uint32_t>(s.channels), aligned = (real + 31) / 32 * 32;
-    return {{0x400c, 0x1e5},
-            {0x4010, out.code << 29 | in.code << 26 | proc.code},
-            {0x4020, compute::kResult},
-            {0x4024, 16 * w * h},
-            {0x4030, w - 1},
-            {0x4034, h - 1},
-            {0x403c, (real - 1) << 16 | (aligned - 1)},
-            {0x4040, 0x53},
-            {0x4050, 2},
-            {0x4058, aligned - 1},
-            {0x405c, (h - 1) << 16 | (w - 1)},
-            {0x4060, 0x53},
-            {0x4070, 0x383},
-            {0x4084, 1},
-            {0x40c0, 16 * w * h},
-            {0x500c, w - 1},
-            {0x5010, h - 1},
-            {0x5014, aligned - 1},
-            {0x5018, compute::kFeatures},
-            {0x5034, 1},
-            {0x5044, in.code << 15 | proc.code << 5 | 0x7801}};
+    const auto channels = static_cast<std::uint32_t>(s.channels), aligned = (channels + 31) / 32 * 32;
+    return board::Flying{w, h, channels, aligned, in.code, proc.code, out.code, compute::kFeatures, compute::kResult}
+        .registers();
 }
 
 // Adds a second tensor of this format in EW, unconverted.

@@ -17,6 +17,19 @@ inline std::size_t planar(reference::Shape s, int c2, int c, int y, int x) {
     return ((static_cast<std::size_t>(c / c2) * s.height + y) * s.width + x) * c2 + c % c2;
 }
 
+// x[c][y][x] in NC1HWC2 with atoms of 16 bytes; what fills up the last one is 0.
+template <class To, class From>
+std::vector<To> tensor(const std::vector<From>& x, reference::Shape s) {
+    const int c2 = 16 / static_cast<int>(sizeof(To));
+    std::vector<To> out(static_cast<std::size_t>((s.channels + c2 - 1) / c2 * c2) * s.height * s.width);
+    std::size_t from = 0;
+    for (int c = 0; c < s.channels; ++c)
+        for (int y = 0; y < s.height; ++y)
+            for (int xx = 0; xx < s.width; ++xx)
+                out[planar(s, c2, c, y, xx)] = static_cast<To>(x[from++]);
+    return out;
+}
+
 // Position of a weight of a direct convolution: groups of kernels, of channels, taps, kernels, channels.
 inline std::size_t weight(int kernels, int channels, int kh, int kw, int kernel_group, int channel_group, int k, int c,
                           int ky, int kx) {

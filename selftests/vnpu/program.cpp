@@ -115,6 +115,30 @@ std::map<std::uint16_t, std::uint32_t> Conv::registers() const {
     return r;
 }
 
+std::map<std::uint16_t, std::uint32_t> Flying::registers() const {
+    return {{0x400c, 0x1e5},
+            {0x4010, out << 29 | in << 26 | proc},
+            {0x4020, result},
+            {0x4024, 16 * w * h},
+            {0x4030, w - 1},
+            {0x4034, h - 1},
+            {0x403c, (channels - 1) << 16 | (aligned - 1)},
+            {0x4040, 0x53},
+            {0x4050, 2},
+            {0x4058, aligned - 1},
+            {0x405c, (h - 1) << 16 | (w - 1)},
+            {0x4060, 0x53},
+            {0x4070, 0x383},
+            {0x4084, 1},
+            {0x40c0, 16 * w * h},
+            {0x500c, w - 1},
+            {0x5010, h - 1},
+            {0x5014, aligned - 1},
+            {0x5018, features},
+            {0x5034, 1},
+            {0x5044, in << 15 | proc << 5 | 0x7801}};
+}
+
 std::vector<std::uint64_t> list(const std::map<std::uint16_t, std::uint32_t>& registers, std::uint32_t enable,
                                 std::uint32_t next, std::uint32_t next_amount) {
     std::vector<std::uint64_t> entries;

@@ -47,6 +47,18 @@ struct Conv {
     std::map<std::uint16_t, std::uint32_t> registers() const;
 };
 
+/*
+ * A pass of the DPU over a cube from memory, unchanged: scale 1, every stage bypassed, one surface at a time.
+ * Precisions are the chip's codes.
+ */
+struct Flying {
+    std::uint32_t w, h, channels, aligned; // aligned: channels up to the end of the last pass
+    std::uint32_t in, proc, out;
+    std::uint32_t features, result; // addresses
+
+    std::map<std::uint16_t, std::uint32_t> registers() const;
+};
+
 // Registers as entries, in ascending order, behind the S_POINTERs of DPU, DPU_RDMA, PPU and PPU_RDMA where enabled.
 std::vector<std::uint64_t> list(const std::map<std::uint16_t, std::uint32_t>& registers, std::uint32_t enable,
                                 std::uint32_t next = 0, std::uint32_t next_amount = 0);

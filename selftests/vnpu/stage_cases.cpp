@@ -22,39 +22,7 @@ constexpr Wide kMin32 = INT32_MIN, kMax32 = INT32_MAX;
 Registers flying(Shape s, std::uint32_t in, std::uint32_t out) {
     const auto w = static_cast<std::uint32_t>(s.width), h = static_cast<std::uint32_t>(s.height);
     const auto channels = static_cast<std::uint32_t>(s.channels);
-    return {{0x400c, 0x1e5},
-            {0x4010, out << 29 | in << 26 | in},
-            {0x4020, compute::kResult},
-            {0x4024, 16 * w * h},
-            {0x4030, w - 1},
-            {0x4034, h - 1},
-            {0x403c, (channels - 1) << 16 | (channels - 1)},
-            {0x4040, 0x53},
-            {0x4050, 2},
-            {0x4058, channels - 1},
-            {0x405c, (h - 1) << 16 | (w - 1)},
-            {0x4060, 0x53},
-            {0x4070, 0x383},
-            {0x4084, 1},
-            {0x40c0, 16 * w * h},
-            {0x500c, w - 1},
-            {0x5010, h - 1},
-            {0x5014, channels - 1},
-            {0x5018, compute::kFeatures},
-            {0x5034, 1},
-            {0x5044, in << 15 | in << 5 | 0x7801}};
-}
-
-template <class T>
-std::vector<T> planar(const std::vector<std::int64_t>& x, Shape s) {
-    const int c2 = 16 / static_cast<int>(sizeof(T));
-    std::vector<T> out(static_cast<std::size_t>((s.channels + c2 - 1) / c2 * c2) * s.height * s.width);
-    std::size_t from = 0;
-    for (int c = 0; c < s.channels; ++c)
-        for (int y = 0; y < s.height; ++y)
-            for (int xx = 0; xx < s.width; ++xx)
-                out[layout::planar(s, c2, c, y, xx)] = static_cast<T>(x[from++]);
-    return out;
+    return board::Flying{w, h, channels, channels, in, in, out, compute::kFeatures, compute::kResult}.registers();
 }
 
 // BS or BN with its operands, as far as they are the same for integers and floats.
@@ -112,7 +80,7 @@ std::string stages_int(Random& random) {
     const std::size_t channels = static_cast<std::size_t>(s.channels), pixels = s.size() / channels;
     const auto x = random.fill<std::int64_t>(
         s.size(), [&] { return random.chance(20) ? (random.chance(50) ? -32768 : 32767) : random.pick(-3000, 3000); });
-    board.store(compute::kFeatures, planar<std::int16_t>(x, s));
+    board.store(compute::kFeatures, layout::tensor<std::int16_t>(x, s));
     Registers r = flying(s, 1, 4);
     Stage bs(random, false, false), bn(random, true, false);
     std::uint32_t at = compute::kOperands;
@@ -158,7 +126,7 @@ std::string stages_int(Random& random) {
         }
         expected.push_back(static_cast<std::int64_t>(v));
     }
-    const auto image = planar<std::int32_t>(expected, s);
+    const auto image = layout::tensor<std::int32_t>(expected, s);
     return compare("BS and BN", board.load<std::int32_t>(compute::kResult, image.size()), image);
 }
 
@@ -167,7 +135,7 @@ std::string stages_fp16(Random& random) {
     const Shape s{random.pick(1, 40), random.pick(1, 3), random.pick(1, 5)};
     const std::size_t channels = static_cast<std::size_t>(s.channels), pixels = s.size() / channels;
     const auto x = random.fill<std::int64_t>(s.size(), [&] { return random.half(8, 22); });
-    board.store(compute::kFeatures, planar<std::uint16_t>(x, s));
+    board.store(compute::kFeatures, layout::tensor<std::uint16_t>(x, s));
     Registers r = flying(s, 2, 5);
     Stage bs(random, false, true), bn(random, true, true);
     std::uint32_t at = compute::kOperands;
@@ -235,9 +203,9 @@ std::string elementwise_int(Random& random) {
     };
     const auto a = random.fill<std::int64_t>(s.size(), number), b = random.fill<std::int64_t>(s.size(), number);
     const auto store = [&](std::uint32_t at, const std::vector<std::int64_t>& v) {
-        width == 1   ? board.store(at, planar<std::int8_t>(v, s))
-        : width == 2 ? board.store(at, planar<std::int16_t>(v, s))
-                     : board.store(at, planar<std::int32_t>(v, s));
+        width == 1   ? board.store(at, layout::tensor<std::int8_t>(v, s))
+        : width == 2 ? board.store(at, layout::tensor<std::int16_t>(v, s))
+                     : board.store(at, layout::tensor<std::int32_t>(v, s));
     };
     store(compute::kFeatures, a);
     store(compute::kTensor, b);
@@ -268,7 +236,7 @@ std::string elementwise_int(Random& random) {
     }
     const std::string what = "int" + std::to_string(8 * width) + ", operation " + std::to_string(kind);
     const auto check = [&](auto zero) {
-        const auto image = planar<decltype(zero)>(expected, s);
+        const auto image = layout::tensor<decltype(zero)>(expected, s);
         return compare(what, board.load<decltype(zero)>(compute::kResult, image.size()), image);
     };
     return width == 1 ? check(std::int8_t{}) : width == 2 ? check(std::int16_t{}) : check(std::int32_t{});
