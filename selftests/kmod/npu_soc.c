@@ -17,7 +17,7 @@ static const struct npu_soc socs[] = {
 	{ "rk3588", 3588, 3, 4095, 0x46495245, 2, 32, .hz = 200 * MHZ, .iommu = true,
 	  .domains = true, .task_status = STATUS, .sram = 956 * KIB },
 	{ "rk3583", 3583, 2, 4095, 0x46495245, 2, 32, .hz = 200 * MHZ, .iommu = true,
-	  .task_status = STATUS, .sram = 956 * KIB },
+	  .domains = true, .task_status = STATUS, .sram = 956 * KIB },
 	{ "rk3576", 3576, 2, 65535, 0, 2, 32, .hz = 198 * MHZ, .iommu = true, .counters = true,
 	  .task_status = STATUS_V2, .common_resets = true, .sram = 480 * KIB,
 	  .nbuf_start = 0x3fe80000, .nbuf = 1024 * KIB },

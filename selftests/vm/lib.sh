@@ -19,11 +19,13 @@ without_power='while its power is off|power goes off while|goes off without a re
 
 # Why a test may be skipped, see merge-tap.awk: what a kernel is not made for. A script whose machine lacks something
 # adds that before its tests.
-reasons='the kernel injects no failures'
-[ "$config" != debug ] || reasons='the debug kernel complains about memory that is mapped more than once'
+reasons='the kernel injects no failures|the supply of the board is fixed'
+[ "$config" != debug ] || reasons='the debug kernel complains about memory that is mapped more than once|the supply of the board is fixed'
 
 # Parameters that the driver is loaded with
 parameters=
+# Modules that are loaded before it
+modules=
 
 # kmod_programs: names of the driver's test programs, from their sources: one that wasn't built must not go unnoticed.
 kmod_programs() {
@@ -60,7 +62,7 @@ guest_tests() {
 	local options=$1 folder=$2
 	shift 2
 	# shellcheck disable=SC2086 # several options
-	tap "$*" $options -- sh -c "$(cat "$here/guest-run")" guest-run "$complaints" "$parameters" "${@/#/$folder/}"
+	tap "$*" $options -- sh -c "$(cat "$here/guest-run")" guest-run "$complaints" "$parameters" "$modules" "${@/#/$folder/}"
 }
 
 # guest_script "VM OPTIONS" NAME: runs guest-NAME, which is one program to merge-tap.awk and loads the driver itself.

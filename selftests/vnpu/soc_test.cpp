@@ -54,6 +54,25 @@ TEST_P(Soc, runs_chains_on_every_core) {
     }
 }
 
+// As a kernel reads them: the number of a word, start, wait, take the report back.
+TEST(Fuses, say_which_core_is_missing) {
+    constexpr std::uint64_t kFuses = 0xfecc0000, kControl = 0x04, kStart = 0x08, kWord = 0x20, kStatus = 0x84;
+    Board board(board::chip("rk3583"));
+    const auto set = [&](std::uint64_t offset, std::uint32_t value) {
+        board.api().mmio_write(board.npu(), kFuses + offset, value);
+    };
+    const auto get = [&](std::uint64_t offset) { return board.api().mmio_read(board.npu(), kFuses + offset); };
+    for (std::uint32_t address = 0xc00; address < 0x1000; address += 4) {
+        EXPECT_EQ(get(kStatus), 0u);
+        set(kControl, address / 4 << 16 | 1 << 8);
+        set(kStart, 1);
+        EXPECT_EQ(get(kStatus), 2u);
+        set(kStatus, 2);
+        EXPECT_EQ(get(kWord), address == 0xc30 ? 1u << 2 : 0u);
+    }
+    EXPECT_EQ(board.texts(), "");
+}
+
 // One list that names itself as the next one, as often as it is told.
 std::uint32_t store_endless(Board& board) {
     const Job job(2);

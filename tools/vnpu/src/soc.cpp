@@ -21,7 +21,7 @@ MemoryRange join(const MemoryRange& a, const MemoryRange& b) {
 Soc::Soc(const SocDesc& desc, const vnpu_host_ops& ops, void* opaque)
     : desc_(desc), host_(ops, opaque), state_init_(desc.state_init), power_(host_, desc.power),
       clock_(host_, desc.firmware.clock, desc.default_hz), scmi_(host_, clock_, power_, desc.firmware.clock_id),
-      mailbox_(host_, desc.firmware, scmi_, static_cast<unsigned>(desc.cores.size())),
+      mailbox_(host_, desc.firmware, scmi_, static_cast<unsigned>(desc.cores.size())), fuses_(desc.fuses),
       priority_(desc.priority.size / 4) {
     const MemoryRange memory = join(desc.sram, desc.nbuf);
     info_.soc = desc.name;
@@ -48,6 +48,8 @@ Soc::Soc(const SocDesc& desc, const vnpu_host_ops& ops, void* opaque)
         info_.shared_base = desc.firmware.shared.base;
         info_.shared_size = desc.firmware.shared.size;
     }
+    if (desc.fuses.base)
+        info_.window[info_.windows++] = {kWindowOther, kFuses, desc.fuses.base, Fuses::kSize};
 }
 
 const vnpu_window* Soc::find(std::uint64_t addr) const {
@@ -78,9 +80,16 @@ std::uint32_t Soc::mmio_read(std::uint64_t addr) {
 }
 
 std::uint32_t Soc::read_other(unsigned index, std::uint32_t offset) const {
-    if (index == kPower)
+    switch (index) {
+    case kPower:
         return power_.read(offset);
-    return index == kMailbox ? mailbox_.read(offset) : priority_[offset / 4];
+    case kMailbox:
+        return mailbox_.read(offset);
+    case kFuses:
+        return fuses_.read(offset);
+    default:
+        return priority_[offset / 4];
+    }
 }
 
 void Soc::mmio_write(std::uint64_t addr, std::uint32_t value) {
@@ -115,6 +124,8 @@ void Soc::write_other(unsigned index, std::uint32_t offset, std::uint32_t value)
         mailbox_.write(offset, value);
         for (auto& core : cores_)
             core->set_clock(clock_.runs());
+    } else if (index == kFuses) {
+        fuses_.write(offset, value);
     } else {
         priority_[offset / 4] = value;
     }
@@ -170,6 +181,7 @@ void Soc::power_on_reset() {
     reset_.power_on_reset();
     power_.power_on_reset();
     clock_.power_on_reset();
+    fuses_.power_on_reset();
     if (info_.shared_size)
         mailbox_.power_on_reset();
     std::fill(priority_.begin(), priority_.end(), 0);

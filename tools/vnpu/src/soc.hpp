@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "clock.hpp"
+#include "fuses.hpp"
 #include "host.hpp"
 #include "mailbox.hpp"
 #include "npu_core.hpp"
@@ -21,9 +22,9 @@ class Soc {
   public:
     static constexpr std::uint64_t kControlSize = 0x1000;
     // Kind of the windows of the SoC's registers beside the NPU, not named in the C border; and their indices: the
-    // bandwidth priority registers, storage without effect, the power controller, and the mailbox.
+    // bandwidth priority registers, storage without effect, the power controller, the mailbox, and the fuses.
     static constexpr auto kWindowOther = static_cast<vnpu_window_kind>(3);
-    static constexpr unsigned kPriority = 0, kPower = 1, kMailbox = 2;
+    static constexpr unsigned kPriority = 0, kPower = 1, kMailbox = 2, kFuses = 3;
 
     Soc(const SocDesc& desc, const vnpu_host_ops& ops, void* opaque);
 
@@ -67,6 +68,7 @@ class Soc {
     Clock clock_;
     Scmi scmi_;
     Mailbox mailbox_;
+    Fuses fuses_;
     std::vector<std::uint32_t> priority_;
     std::uint64_t now_ = 0;
     std::uint64_t wake_ = Pc::kNever;

@@ -56,7 +56,8 @@ constexpr CoreDesc kRv1126bCores[] = {{0x22000000, 144, kBanks2000, kRv1126bAxi,
 constexpr PcDesc kPc12{.task_number_bits = 12, .task_status = 0x3c};
 constexpr PcDesc kPc16{.task_number_bits = 16, .task_status = 0x48, .dma_ctrl = true};
 
-constexpr SocDesc rk3588(const char* name, std::size_t cores) {
+// The cores that are not there are cut off the same die, and their power domains stay.
+constexpr SocDesc rk3588(const char* name, std::size_t cores, const FuseDesc& fuses = {}) {
     return {
         .name = name,
         .cores = std::span(kRk3588Cores).first(cores),
@@ -73,7 +74,7 @@ constexpr SocDesc rk3588(const char* name, std::size_t cores) {
         .pc = kPc12,
         .amounts = {},
         .layout = {},
-        .power = {0xfd8d8000, std::span(kRk3588Power).first(cores + 1)},
+        .power = {0xfd8d8000, kRk3588Power},
         .firmware = firmware(0xfdae1000, 6,
                              {.min = 100 * kMHz,
                               .max = 1000 * kMHz,
@@ -83,12 +84,13 @@ constexpr SocDesc rk3588(const char* name, std::size_t cores) {
                               .supply_max = 950'000,
                               .supply_step = 6250,
                               .points = kRk3588Points}),
+        .fuses = fuses,
     };
 }
 
 constexpr SocDesc kSocs[] = {
     rk3588("rk3588", 3),
-    rk3588("rk3583", 2),
+    rk3588("rk3583", 2, {.base = 0xfecc0000, .address = 0xc30, .bad_cores = 1u << 2}),
     {
         .name = "rk3576",
         .cores = kRk3576Cores,

@@ -7,6 +7,7 @@
 #include <string_view>
 
 #include "clock.hpp"
+#include "fuses.hpp"
 #include "power.hpp"
 #include "vnpu/vnpu.h"
 
@@ -87,6 +88,7 @@ struct SocDesc {
     LayoutDesc layout;
     PowerDesc power = {};
     FirmwareDesc firmware = {};
+    FuseDesc fuses = {};
     bool state_init = false; // core 0 needs a sequence of register writes after power-on and reset
 };
 
