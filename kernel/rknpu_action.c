@@ -53,7 +53,7 @@ static void set_nice(s32 nice)
 		set_user_nice(current, nice);
 }
 
-static int set_domain(struct rknpu_space *space, u32 id)
+static int choose_domain(struct rknpu_space *space, u32 id)
 {
 	if (!rknpu_domain_id_valid(space->rknpu, id))
 		return -EINVAL;
@@ -63,7 +63,7 @@ static int set_domain(struct rknpu_space *space, u32 id)
 	return 0;
 }
 
-static u32 get_domain(struct rknpu_space *space)
+static u32 chosen_domain(struct rknpu_space *space)
 {
 	guard(mutex)(&space->lock);
 	return space->current_id;
@@ -120,10 +120,10 @@ int rknpu_action(struct rknpu_file *file, struct rknpu_action *args)
 		args->value = rknpu_pool_available(&rknpu->sram);
 		return 0;
 	case RKNPU_GET_IOMMU_DOMAIN_ID:
-		args->value = get_domain(file->space);
+		args->value = chosen_domain(file->space);
 		return 0;
 	case RKNPU_SET_IOMMU_DOMAIN_ID:
-		return set_domain(file->space, args->value);
+		return choose_domain(file->space, args->value);
 	default:
 		return -EINVAL;
 	}

@@ -14,6 +14,7 @@
  */
 #include <linux/devcoredump.h>
 #include <linux/ktime.h>
+#include <linux/math64.h>
 #include <linux/module.h>
 #include <linux/sched.h>
 #include <linux/sizes.h>
@@ -285,8 +286,8 @@ static void print_job(struct drm_printer *p, const struct rknpu_coredump *dump)
 	drm_printf(p, "  error: %d (%s)\n", dump->error, error_text(dump->error));
 	drm_printf(p, "  process: %d (%.*s)\n", dump->pid, TASK_COMM_LEN, dump->comm);
 	drm_printf(p, "  core mask: %#x\n", dump->mask);
-	drm_printf(p, "  time on the hardware: %llu us of %llu us\n", dump->ran_ns / NSEC_PER_USEC,
-		   dump->timeout_ns / NSEC_PER_USEC);
+	drm_printf(p, "  time on the hardware: %llu us of %llu us\n",
+		   div_u64(dump->ran_ns, NSEC_PER_USEC), div_u64(dump->timeout_ns, NSEC_PER_USEC));
 	drm_printf(p, "  ping-pong: %s\n", str_yes_no(dump->pingpong));
 	drm_printf(p, "  waited for: %u fences\n", dump->num_deps);
 	drm_printf(p, "  has a fence: %s\n", str_yes_no(dump->has_fence));
@@ -376,7 +377,7 @@ static void print(struct drm_printer *p, const struct rknpu_coredump *dump)
 		   RKNPU_DRIVER_MINOR, RKNPU_DRIVER_PATCHLEVEL);
 	drm_printf(p, "kernel: %s\n", init_utsname()->release);
 	drm_printf(p, "SoC: %s, hardware version %#x\n", rknpu->soc->name, rknpu->hw_version);
-	drm_printf(p, "time: %llu us\n", dump->time / NSEC_PER_USEC);
+	drm_printf(p, "time: %llu us\n", div_u64(dump->time, NSEC_PER_USEC));
 	drm_printf(p, "core: %u\n", dump->core->index);
 	drm_printf(p, "cores in service: %#x\n", dump->usable);
 	print_job(p, dump);

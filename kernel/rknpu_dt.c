@@ -140,12 +140,12 @@ static int get_common_resets(struct rknpu_node *node)
 static int find_fused(struct rknpu_node *node)
 {
 	const struct rknpu_soc *fused = node->soc->fused;
-	u8 bad;
+	u32 bad;
 	int ret;
 
 	if (!fused || of_property_match_string(node->dev->of_node, "nvmem-cell-names", "cores") < 0)
 		return 0;
-	ret = nvmem_cell_read_u8(node->dev, "cores", &bad);
+	ret = nvmem_cell_read_variable_le_u32(node->dev, "cores", &bad);
 	if (ret)
 		return dev_err_probe(node->dev, ret, "can't read which cores there are\n");
 	if (bad & GENMASK(fused->num_cores - 1, 0))

@@ -9,6 +9,7 @@
  * to the task array afterwards has no effect.
  */
 #include <linux/capability.h>
+#include <linux/math64.h>
 #include <linux/mm.h>
 #include <linux/slab.h>
 
@@ -250,9 +251,8 @@ static int chunk_init(struct rknpu_job *job, struct rknpu_chunk *chunk, u32 firs
 	first_mask = READ_ONCE(head->int_mask);
 	last_mask = READ_ONCE(tail->int_mask);
 
-	amount = (amount + RKNPU_PC_TAIL_COMMANDS + soc->amount_scale - 1) /
-			 soc->amount_scale -
-		 1;
+	amount = div_u64(amount + RKNPU_PC_TAIL_COMMANDS + soc->amount_scale - 1,
+			 soc->amount_scale) - 1;
 	if (amount > RKNPU_PC_DATA_AMOUNT_MAX || upper_32_bits(regcmd) ||
 	    !IS_ALIGNED(regcmd, RKNPU_PC_LIST_ALIGN) || !int_mask_valid(last_mask))
 		return -EINVAL;
