@@ -391,6 +391,7 @@ static int rknpu_node_wake(struct device *dev)
 
 static const struct dev_pm_ops rknpu_node_pm_ops = {
 	SYSTEM_SLEEP_PM_OPS(rknpu_node_sleep, rknpu_node_wake)
+	LATE_SYSTEM_SLEEP_PM_OPS(rknpu_genpd_sleep, rknpu_genpd_wake)
 	RUNTIME_PM_OPS(rknpu_node_suspend, rknpu_node_resume, NULL)
 };
 

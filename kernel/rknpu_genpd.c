@@ -162,6 +162,53 @@ int rknpu_genpd_attach(struct device *dev)
 	return find(dev) ? 0 : attach(dev, num);
 }
 
+/**
+ * rknpu_genpd_sleep() - the system goes to sleep, and the node and its IOMMU have no more to do
+ * @dev: the node's device
+ *
+ * The devices that stand for the domains count as working until here, and hold the node's clocks.
+ * Left to itself the kernel stops these only when interrupts are off already; then a firmware that
+ * is spoken to through a mailbox can't answer.
+ *
+ * Context: the late phase of suspend.
+ * Return: 0 or a negative errno, after which nothing has changed.
+ */
+int rknpu_genpd_sleep(struct device *dev)
+{
+	struct rknpu_genpd *pd;
+	int i, ret = 0;
+
+	guard(mutex)(&rknpu_genpd_lock);
+	pd = find(dev);
+	for (i = 0; pd && i < pd->num; i++) {
+		ret = pm_runtime_force_suspend(pd->domains[i]);
+		if (ret)
+			break;
+	}
+	while (ret && i--)
+		pm_runtime_force_resume(pd->domains[i]);
+	return ret;
+}
+
+/**
+ * rknpu_genpd_wake() - undo rknpu_genpd_sleep()
+ * @dev: the node's device
+ *
+ * Context: the early phase of resume.
+ * Return: 0 or a negative errno.
+ */
+int rknpu_genpd_wake(struct device *dev)
+{
+	struct rknpu_genpd *pd;
+	int i, ret = 0;
+
+	guard(mutex)(&rknpu_genpd_lock);
+	pd = find(dev);
+	for (i = 0; pd && i < pd->num; i++)
+		ret = pm_runtime_force_resume(pd->domains[i]) ?: ret;
+	return ret;
+}
+
 /* What fails now is tried again, and told of, when the driver is bound. */
 static int attach_if_node(struct device *dev, void *data)
 {

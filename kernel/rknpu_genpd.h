@@ -9,5 +9,7 @@ struct device;
 int rknpu_genpd_init(const struct of_device_id *nodes);
 void rknpu_genpd_exit(void);
 int rknpu_genpd_attach(struct device *dev);
+int rknpu_genpd_sleep(struct device *dev);
+int rknpu_genpd_wake(struct device *dev);
 
 #endif
