@@ -30,7 +30,7 @@ setup: ## Install the Debian packages that building, checking and the demo need
 
 ## User space ----------------------------------------------------------------------------------------------------------
 
-PRESETS := debug release asan fuzzers aarch64 armhf
+PRESETS := debug release asan tsan fuzzers aarch64 armhf
 
 CONFIGURE := tools/cmake/CMakeLists.txt tools/cmake/CMakePresets.json
 
@@ -49,8 +49,11 @@ build/aarch64/build.ninja build/armhf/build.ninja: build/%/build.ninja: $(CONFIG
 		cmake -S tools/cmake --preset $* -DRKNPU_KERNEL_SRC="$$kdir/source"
 
 .PHONY: $(PRESETS)
-$(filter-out fuzzers,$(PRESETS)): %: build/%/build.ninja
+$(filter-out tsan fuzzers,$(PRESETS)): %: build/%/build.ninja
 	cmake --build build/$* --parallel $(JOBS)
+# What threads share, alone: all else runs with the other sanitizers.
+tsan: build/tsan/build.ninja
+	cmake --build build/tsan --parallel $(JOBS) --target threaded
 # Without the shared library: that needs the sanitizers' symbols, which only programs bring along.
 fuzzers: build/fuzzers/build.ninja
 	cmake --build build/fuzzers --parallel $(JOBS) --target selftests/fuzz/all
@@ -161,9 +164,9 @@ dkms: ## Lay the module's source out for DKMS, into build/dkms
 ## Checks --------------------------------------------------------------------------------------------------------------
 
 .PHONY: check check-host check-vm check-debug check-kernels check-packages
-check: setup release asan fuzzers vm guest-newest ## Run all tests: on this machine, then in the VM
+check: setup release asan tsan fuzzers vm guest-newest ## Run all tests: on this machine, then in the VM
 	selftests/runner/run host vm
-check-host: release asan fuzzers ## Run the tests that need no VM: optimised, with sanitizers, and the fuzzers for a moment
+check-host: release asan tsan fuzzers ## Run the tests that need no VM: optimised, with sanitizers, and the fuzzers for a moment
 	selftests/runner/run host
 check-vm: vm guest-newest ## Run the tests in the VM
 	selftests/runner/run vm
