@@ -23,6 +23,7 @@ END
 
 # What is said about symbols where the rest of the kernel is not built
 of_absent_symbols='undefined!|is missing\.$|may not have dependencies or modversions|many unresolved symbol|suppressed .* unresolved'
+of_absent_symbols+='|You can set KBUILD_MODPOST_WARN|proceed at your own risk'
 
 # functions_of_64_bit: that 32-bit kernels don't have
 functions_of_64_bit() { arm-linux-gnueabihf-nm -u "$1" | grep -E '__aeabi_(u?ldiv|[fd])|__(u?div|u?mod)di3'; }
