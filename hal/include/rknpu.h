@@ -160,6 +160,11 @@ uint32_t rknpu_buffer_dma_address(const rknpu_buffer* buffer);
 uint32_t rknpu_buffer_domain(const rknpu_buffer* buffer);
 /* Bytes at the start that lie in on-chip memory. */
 uint64_t rknpu_buffer_sram_size(const rknpu_buffer* buffer);
+/*
+ * Bytes that the CPU was let use so far, through all handles of the same memory: 0 of memory that only passes through,
+ * which the CPU then hasn't mapped either.
+ */
+uint64_t rknpu_buffer_accessed(const rknpu_buffer* buffer);
 
 /* ---- memory of the system as dma-bufs; the caller closes *fd ---- */
 
@@ -167,6 +172,12 @@ uint64_t rknpu_buffer_sram_size(const rknpu_buffer* buffer);
 int rknpu_dmabuf_from_heap(uint64_t size, const char* heap, int* fd);
 /* Whole pages of a memfd that is sealed with F_SEAL_SHRINK. memfd stays the caller's. */
 int rknpu_dmabuf_from_memfd(int memfd, uint64_t offset, uint64_t size, int* fd);
+/*
+ * A new sync file that signals when a device may use the memory of a dma-buf, for rknpu_submit_options.wait_for:
+ * RKNPU_ACCESS_READ after all who write it now, others after all who read it, too. dmabuf stays the caller's.
+ * RKNPU_ERROR_UNSUPPORTED: it is no dma-buf, or the kernel is older than 6.0.
+ */
+int rknpu_dmabuf_fence(int dmabuf, uint32_t access, int* fd);
 
 /* ---- images ---- */
 
@@ -274,7 +285,7 @@ int rknpu_queue_create(rknpu_device* device, rknpu_queue** queue);
 void rknpu_queue_free(rknpu_queue* queue);
 
 typedef struct rknpu_submit_options {
-    uint32_t cores;      /* as with rknpu_job_run; of a gang 0 */
+    uint32_t cores;      /* as with what runs the job or operator at once; of a gang 0 */
     uint32_t timeout_ms; /* 1 to 60000; 0: 6000 */
     int32_t priority;    /* 0 is normal, 1 low, 2 and more lowest, below 0 high for those with CAP_SYS_NICE */
     uint32_t reserved;   /* 0 */

@@ -6,6 +6,12 @@
  * An operator is made once and run as often as you like, by one thread at a time. Errors and handles: see rknpu.h. For
  * all functions that run one: cores is 0 (any one core), 1, 2 or 4 (this core), 3 or 7 (the first two or all three
  * share the work); hardware_ns may be NULL; offsets are bytes, multiples of 16; the CPU's accesses are ended before.
+ *
+ * Those that submit one run it through a queue of the same device and return at once. options: NULL for none. The
+ * buffers and the weights take part in implicit synchronisation and are kept until the run has ended, so the handles of
+ * operator and buffers may be freed before. What the CPU has to add up is RKNPU_ERROR_UNSUPPORTED: products with k
+ * beyond 8192, averages of whole maps beyond 31 x 31. Of an operator that takes several passes the submission is the
+ * last one.
  */
 #ifndef RKNPU_OPERATORS_H
 #define RKNPU_OPERATORS_H
@@ -91,6 +97,9 @@ uint64_t rknpu_convolution_out_bytes(const rknpu_convolution* convolution);
 int rknpu_convolution_run(rknpu_convolution* convolution, const rknpu_buffer* in, uint64_t in_offset,
                           const rknpu_buffer* out, uint64_t out_offset, uint32_t cores, uint32_t timeout_ms,
                           uint64_t* hardware_ns);
+int rknpu_convolution_submit(rknpu_convolution* convolution, rknpu_queue* queue, const rknpu_buffer* in,
+                             uint64_t in_offset, const rknpu_buffer* out, uint64_t out_offset,
+                             const rknpu_submit_options* options, rknpu_submission** submission);
 
 /* ---- matrix products with more than rknpu.h has ---- */
 
@@ -110,6 +119,9 @@ uint32_t rknpu_matmul_c_pitch(const rknpu_matmul* matmul);
 /* Runs with A and C where the NPU reads and writes them. */
 int rknpu_matmul_run_in_place(rknpu_matmul* matmul, const rknpu_buffer* a, uint64_t a_offset, const rknpu_buffer* c,
                               uint64_t c_offset, uint32_t cores, uint32_t timeout_ms, uint64_t* hardware_ns);
+int rknpu_matmul_submit(rknpu_matmul* matmul, rknpu_queue* queue, const rknpu_buffer* a, uint64_t a_offset,
+                        const rknpu_buffer* c, uint64_t c_offset, const rknpu_submit_options* options,
+                        rknpu_submission** submission);
 
 /* ---- poolings ---- */
 
@@ -135,6 +147,9 @@ uint64_t rknpu_pooling_out_bytes(const rknpu_pooling* pooling);
 
 int rknpu_pooling_run(rknpu_pooling* pooling, const rknpu_buffer* in, uint64_t in_offset, const rknpu_buffer* out,
                       uint64_t out_offset, uint32_t cores, uint32_t timeout_ms, uint64_t* hardware_ns);
+int rknpu_pooling_submit(rknpu_pooling* pooling, rknpu_queue* queue, const rknpu_buffer* in, uint64_t in_offset,
+                         const rknpu_buffer* out, uint64_t out_offset, const rknpu_submit_options* options,
+                         rknpu_submission** submission);
 
 /* ---- element-wise operations ---- */
 
@@ -170,6 +185,9 @@ uint64_t rknpu_elementwise_bytes(const rknpu_elementwise* elementwise);
 int rknpu_elementwise_run(rknpu_elementwise* elementwise, const rknpu_buffer* a, uint64_t a_offset,
                           const rknpu_buffer* b, uint64_t b_offset, const rknpu_buffer* out, uint64_t out_offset,
                           uint32_t cores, uint32_t timeout_ms, uint64_t* hardware_ns);
+int rknpu_elementwise_submit(rknpu_elementwise* elementwise, rknpu_queue* queue, const rknpu_buffer* a,
+                             uint64_t a_offset, const rknpu_buffer* b, uint64_t b_offset, const rknpu_buffer* out,
+                             uint64_t out_offset, const rknpu_submit_options* options, rknpu_submission** submission);
 
 #ifdef __cplusplus
 }

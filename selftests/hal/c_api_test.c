@@ -4,10 +4,13 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/dma-buf.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <string.h>
+#include <sys/ioctl.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include <cmocka.h>
@@ -19,6 +22,25 @@
             print_error("%s: %d, %s\n", #call, status_, rknpu_last_error());                                           \
         assert_int_equal(status_, RKNPU_OK);                                                                           \
     } while (0)
+
+/* A dma-buf that gives fences: the library calls this one. What the host has may have none. */
+enum { kForeign = 1000000, kFence = 77 };
+static uint32_t fence_flags;
+
+int ioctl(int fd, unsigned long request, ...) {
+    va_list list;
+    void *argument;
+    va_start(list, request);
+    argument = va_arg(list, void *);
+    va_end(list);
+    if (fd == kForeign && request == DMA_BUF_IOCTL_EXPORT_SYNC_FILE) {
+        struct dma_buf_export_sync_file *to = argument;
+        fence_flags = to->flags;
+        to->fd = kFence;
+        return 0;
+    }
+    return (int)syscall(SYS_ioctl, fd, request, argument);
+}
 
 static rknpu_device *open_sim(void) {
     rknpu_device *device = NULL;
@@ -201,6 +223,8 @@ static void buffers_are_shared_by_descriptor(void **state) {
     memcpy(address, "abcde", 5);
     MUST(rknpu_buffer_end(own));
     assert_int_equal(rknpu_buffer_end(own), RKNPU_ERROR_INVALID_ARGUMENT);
+    assert_int_equal(rknpu_buffer_accessed(own), 5);
+    assert_int_equal(rknpu_buffer_accessed(same), 5);
     assert_int_equal(rknpu_buffer_begin(own, 0, 0, 1, &address), RKNPU_ERROR_INVALID_ARGUMENT);
     assert_int_equal(rknpu_buffer_begin(own, RKNPU_ACCESS_READ, 90, 11, &address), RKNPU_ERROR_TOO_SMALL);
 
@@ -208,7 +232,33 @@ static void buffers_are_shared_by_descriptor(void **state) {
     rknpu_buffer_free(own);
     MUST(rknpu_buffer_begin(same, RKNPU_ACCESS_READ, 10, 5, &address));
     assert_memory_equal(address, "abcde", 5);
+    assert_int_equal(rknpu_buffer_accessed(same), 5 + 5);
     rknpu_buffer_free(same); /* ends the access */
+}
+
+static void memory_has_fences(void **state) {
+    rknpu_device *device = open_sim();
+    rknpu_buffer *buffer = NULL;
+    int dmabuf = -1, fd = -1;
+    (void)state;
+    MUST(rknpu_dmabuf_fence(kForeign, RKNPU_ACCESS_READ, &fd));
+    assert_int_equal(fd, kFence);
+    assert_int_equal(fence_flags, DMA_BUF_SYNC_READ);
+    MUST(rknpu_dmabuf_fence(kForeign, RKNPU_ACCESS_WRITE, &fd));
+    assert_int_equal(fence_flags, DMA_BUF_SYNC_RW);
+
+    MUST(rknpu_buffer_allocate(device, 4096, 0, &buffer));
+    MUST(rknpu_buffer_export(buffer, &dmabuf)); /* of the simulator: a file */
+    fd = -1;
+    assert_int_equal(rknpu_dmabuf_fence(dmabuf, RKNPU_ACCESS_READ, &fd), RKNPU_ERROR_UNSUPPORTED);
+    assert_int_equal(rknpu_dmabuf_fence(-1, RKNPU_ACCESS_READ, &fd), RKNPU_ERROR_INVALID_ARGUMENT);
+    assert_int_equal(rknpu_dmabuf_fence(kForeign, 0, &fd), RKNPU_ERROR_INVALID_ARGUMENT);
+    assert_int_equal(rknpu_dmabuf_fence(kForeign, 4, &fd), RKNPU_ERROR_INVALID_ARGUMENT);
+    assert_int_equal(rknpu_dmabuf_fence(kForeign, RKNPU_ACCESS_READ, NULL), RKNPU_ERROR_INVALID_ARGUMENT);
+    assert_int_equal(fd, -1);
+    close(dmabuf);
+    rknpu_buffer_free(buffer);
+    rknpu_device_close(device);
 }
 
 static void matrices_are_multiplied(void **state) {
@@ -357,7 +407,7 @@ int main(void) {
         cmocka_unit_test(memory_has_a_place), cmocka_unit_test(accesses_are_checked),
         cmocka_unit_test(images_are_views_of_memory), cmocka_unit_test(what_is_no_source_is_refused),
         cmocka_unit_test(buffers_are_shared_by_descriptor), cmocka_unit_test(matrices_are_multiplied),
-        cmocka_unit_test(bad_jobs_are_refused),
+        cmocka_unit_test(bad_jobs_are_refused), cmocka_unit_test(memory_has_fences),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -6,6 +6,7 @@
 #include <stdint.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #include <cmocka.h>
 
@@ -224,11 +225,153 @@ static void maps_are_pooled_and_added(void** state) {
     rknpu_buffer_free(out);
 }
 
+/*
+ * A chain that nobody waits for: ones are doubled, the ones are added, 2 x 2 pixels averaged, and the result, taken as
+ * a row, multiplied. All is freed while it is under way but where the result goes.
+ */
+static void operators_are_queued(void** state) {
+    enum { kChannels = 16, kSkip = 32, kMap = 4 * 4 * kAtom, kRow = 2 * 2 * kAtom };
+    rknpu_convolution_shape twice = {0};
+    rknpu_elementwise_shape sum = {RKNPU_ELEMENTWISE_ADD, RKNPU_DATA_INT8, kChannels, 4, 4, 0, {1, 0}, {1, 0}, {1, 0}};
+    rknpu_pooling_shape pool = {RKNPU_POOLING_AVERAGE, RKNPU_DATA_INT8, kChannels, 4, 4, 2, 2, 2, 2, 0, 0, 0, 0, 0};
+    rknpu_matmul_shape product = {RKNPU_MATMUL_INT8_TO_INT32, 1, kRow, 2, {1, 0}, 0};
+    const int32_t expected[2] = {3 * kRow, -3 * kRow};
+    int8_t weights[kChannels * kChannels] = {0}, b[kRow * 2];
+    rknpu_convolution* convolution;
+    rknpu_elementwise* elementwise;
+    rknpu_pooling* pooling;
+    rknpu_matmul* matmul;
+    rknpu_queue *queue, *other;
+    rknpu_buffer *in, *doubled, *added, *row, *out;
+    rknpu_submission* jobs[4];
+    rknpu_submit_options options = {0};
+    rknpu_run_result result;
+    void* memory;
+    int fence = -1;
+    (void)state;
+
+    twice.in_channels = twice.out_channels = kChannels;
+    twice.in_height = twice.in_width = 4;
+    twice.kernel_height = twice.kernel_width = 1;
+    twice.stride_y = twice.stride_x = twice.dilation_y = twice.dilation_x = twice.groups = 1;
+    twice.requantisation.multiplier = 1;
+    for (int i = 0; i < kChannels; ++i)
+        weights[i * kChannels + i] = 2;
+    for (int i = 0; i < kRow; ++i) {
+        b[i * 2] = 1;
+        b[i * 2 + 1] = -1;
+    }
+    MUST(rknpu_convolution_create(device, &twice, weights, sizeof(weights), NULL, &convolution));
+    MUST(rknpu_elementwise_create(device, &sum, &elementwise));
+    MUST(rknpu_pooling_create(device, &pool, &pooling));
+    MUST(rknpu_matmul_create_shape(device, &product, &matmul));
+    MUST(rknpu_matmul_set_b(matmul, b, sizeof(b)));
+    assert_int_equal(rknpu_matmul_a_pitch(matmul), kRow);
+
+    in = filled(kSkip + kMap, 100);
+    MUST(rknpu_buffer_begin(in, RKNPU_ACCESS_WRITE, kSkip, kMap, &memory));
+    memset(memory, 1, kMap);
+    MUST(rknpu_buffer_end(in));
+    MUST(rknpu_buffer_allocate(device, kAtom + rknpu_convolution_out_bytes(convolution), 0, &doubled));
+    MUST(rknpu_buffer_allocate(device, kAtom + kMap, 0, &added));
+    row = filled(kSkip + rknpu_pooling_out_bytes(pooling), 100);
+    MUST(rknpu_buffer_allocate(device, kAtom + rknpu_matmul_c_pitch(matmul), 0, &out));
+
+    MUST(rknpu_queue_create(device, &queue));
+    MUST(rknpu_queue_create(device, &other));
+    MUST(rknpu_convolution_submit(convolution, queue, in, kSkip, doubled, kAtom, NULL, &jobs[0]));
+    options.after_count = 1;
+    options.after = (const rknpu_submission* const*)&jobs[0];
+    options.cores = 3;
+    MUST(rknpu_elementwise_submit(elementwise, queue, in, kSkip, doubled, kAtom, added, kAtom, &options, &jobs[1]));
+    options.after = (const rknpu_submission* const*)&jobs[1];
+    options.cores = 4;
+    MUST(rknpu_pooling_submit(pooling, queue, added, kAtom, row, kSkip, &options, &jobs[2]));
+    MUST(rknpu_submission_fence(jobs[2], &fence));
+    memset(&options, 0, sizeof(options));
+    options.wait_for = &fence;
+    options.wait_for_count = 1;
+    MUST(rknpu_matmul_submit(matmul, other, row, kSkip, out, kAtom, &options, &jobs[3]));
+
+    rknpu_convolution_free(convolution);
+    rknpu_elementwise_free(elementwise);
+    rknpu_pooling_free(pooling);
+    rknpu_matmul_free(matmul);
+    rknpu_buffer_free(in);
+    rknpu_buffer_free(doubled);
+    rknpu_buffer_free(added);
+    rknpu_buffer_free(row);
+    MUST(rknpu_submission_wait(jobs[3], &result, sizeof(result)));
+    assert_true(result.hardware_ns > 0);
+    MUST(rknpu_submission_wait(jobs[2], &result, sizeof(result)));
+    assert_int_equal(result.cores, 4);
+    MUST(rknpu_submission_wait(jobs[1], &result, sizeof(result)));
+    assert_int_equal(result.cores, 3);
+
+    assert_int_equal(rknpu_buffer_accessed(out), 0);
+    MUST(rknpu_buffer_begin(out, RKNPU_ACCESS_READ, kAtom, sizeof(expected), &memory));
+    assert_memory_equal(memory, expected, sizeof(expected));
+    MUST(rknpu_buffer_end(out));
+    assert_int_equal(rknpu_buffer_accessed(out), sizeof(expected));
+    for (int i = 0; i < 4; ++i)
+        rknpu_submission_free(jobs[i]);
+    rknpu_queue_free(queue);
+    rknpu_queue_free(other);
+    rknpu_buffer_free(out);
+    close(fence);
+}
+
+static void what_cannot_be_queued_is_refused(void** state) {
+    rknpu_matmul_shape deep = {RKNPU_MATMUL_INT8_TO_INT32, 1, 8193, 32, {1, 0}, 0};
+    rknpu_pooling_shape pool = {RKNPU_POOLING_MAX, RKNPU_DATA_INT8, 16, 4, 4, 2, 2, 2, 2, 0, 0, 0, 0, 0};
+    rknpu_submit_options options = {0};
+    rknpu_submission* job = NULL;
+    rknpu_matmul* matmul;
+    rknpu_pooling* pooling;
+    rknpu_queue* queue;
+    rknpu_buffer *in, *out;
+    (void)state;
+
+    MUST(rknpu_queue_create(device, &queue));
+    MUST(rknpu_matmul_create_shape(device, &deep, &matmul));
+    in = filled(rknpu_matmul_a_pitch(matmul), 0);
+    out = filled(rknpu_matmul_c_pitch(matmul), 0);
+    assert_int_equal(rknpu_matmul_submit(matmul, queue, in, 0, out, 0, NULL, &job), RKNPU_ERROR_UNSUPPORTED);
+    assert_int_equal(rknpu_matmul_submit(matmul, queue, NULL, 0, out, 0, NULL, &job), RKNPU_ERROR_INVALID_ARGUMENT);
+    rknpu_matmul_free(matmul);
+    rknpu_buffer_free(in);
+    rknpu_buffer_free(out);
+
+    MUST(rknpu_pooling_create(device, &pool, &pooling));
+    in = filled(rknpu_pooling_in_bytes(pooling), 0);
+    out = filled(rknpu_pooling_out_bytes(pooling), 0);
+    assert_int_equal(rknpu_pooling_submit(pooling, queue, in, 16, out, 0, NULL, &job), RKNPU_ERROR_TOO_SMALL);
+    assert_int_equal(rknpu_pooling_submit(pooling, NULL, in, 0, out, 0, NULL, &job), RKNPU_ERROR_INVALID_ARGUMENT);
+    assert_int_equal(rknpu_pooling_submit(pooling, queue, in, 0, out, 0, NULL, NULL), RKNPU_ERROR_INVALID_ARGUMENT);
+    options.cores = 8;
+    assert_int_equal(rknpu_pooling_submit(pooling, queue, in, 0, out, 0, &options, &job), RKNPU_ERROR_INVALID_ARGUMENT);
+    options.cores = 0;
+    options.after_count = 1; /* of no list */
+    assert_int_equal(rknpu_pooling_submit(pooling, queue, in, 0, out, 0, &options, &job), RKNPU_ERROR_INVALID_ARGUMENT);
+    assert_int_equal(rknpu_convolution_submit(NULL, queue, in, 0, out, 0, NULL, &job), RKNPU_ERROR_INVALID_ARGUMENT);
+    assert_int_equal(rknpu_elementwise_submit(NULL, queue, in, 0, in, 0, out, 0, NULL, &job),
+                     RKNPU_ERROR_INVALID_ARGUMENT);
+    assert_null(job);
+    rknpu_pooling_free(pooling);
+    rknpu_queue_free(queue);
+    rknpu_buffer_free(in);
+    rknpu_buffer_free(out);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_convolution_runs),        cmocka_unit_test(a_convolution_of_halves_runs),
-        cmocka_unit_test(scales_become_factors),     cmocka_unit_test(matrices_have_kinds),
+        cmocka_unit_test(a_convolution_runs),
+        cmocka_unit_test(a_convolution_of_halves_runs),
+        cmocka_unit_test(scales_become_factors),
+        cmocka_unit_test(matrices_have_kinds),
         cmocka_unit_test(maps_are_pooled_and_added),
+        cmocka_unit_test(operators_are_queued),
+        cmocka_unit_test(what_cannot_be_queued_is_refused),
     };
     return cmocka_run_group_tests(tests, open_device, close_device);
 }

@@ -12,7 +12,7 @@ Calls that fail raise rknpu.Error. The library must be where the loader finds it
 
 from ._native import Error
 from .jobs import Block, Job, Queue, Submission, assemble, disassemble
-from .memory import Access, Buffer, BufferFlag, Device, Image, PixelFormat, enumerate_devices
+from .memory import Access, Buffer, BufferFlag, Device, Image, PixelFormat, dmabuf_fence, enumerate_devices
 from .operators import (Activation, Convolution, ConvolutionInput, ConvolutionOutput, Elementwise, ElementwiseKind,
                         Pooling, PoolingKind, channel_requantisation, requantisation)
 from .tensors import DataType, Matmul, Tensor, TensorOrder, convert, native_layout
@@ -20,4 +20,5 @@ from .tensors import DataType, Matmul, Tensor, TensorOrder, convert, native_layo
 __all__ = ["Access", "Activation", "Block", "Buffer", "BufferFlag", "Convolution", "ConvolutionInput",
            "ConvolutionOutput", "DataType", "Device", "Elementwise", "ElementwiseKind", "Error", "Image", "Job", "Matmul",
            "PixelFormat", "Pooling", "PoolingKind", "Queue", "Submission", "Tensor", "TensorOrder", "assemble",
-           "channel_requantisation", "convert", "disassemble", "enumerate_devices", "native_layout", "requantisation"]
+           "channel_requantisation", "convert", "disassemble", "dmabuf_fence", "enumerate_devices", "native_layout",
+           "requantisation"]

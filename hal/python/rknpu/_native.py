@@ -131,6 +131,7 @@ _CALLS = {
     "buffer_export": (_handle, _to(c.c_int)),
     "buffer_begin": (_handle, _u32, _u64, _u64, _to(_handle)),
     "buffer_end": (_handle,),
+    "dmabuf_fence": (c.c_int, _u32, _to(c.c_int)),
     "image_import": (_handle, c.c_int, _to(ImageDescriptor), _to(_handle)),
     "image_view": (_handle, _to(ImageDescriptor), _to(_handle)),
     "image_allocate": (_handle, _to(ImageDescriptor), _u32, _to(_handle)),
@@ -165,7 +166,11 @@ _CALLS = {
     "pooling_run": (_handle, _handle, _u64, _handle, _u64, _u32, _u32, _to(_u64)),
     "elementwise_create": (_handle, _to(ElementwiseShape), _to(_handle)),
     "elementwise_run": (_handle, _handle, _u64, _handle, _u64, _handle, _u64, _u32, _u32, _to(_u64)),
+    "elementwise_submit": (_handle, _handle, _handle, _u64, _handle, _u64, _handle, _u64, _to(SubmitOptions),
+                           _to(_handle)),
 }
+_CALLS.update((name + "_submit", (_handle, _handle, _handle, _u64, _handle, _u64, _to(SubmitOptions), _to(_handle)))
+              for name in ("convolution", "matmul", "pooling"))
 _FREES = ("device_close", "buffer_free", "image_free", "job_free", "queue_free", "submission_free", "matmul_free",
           "convolution_free", "pooling_free", "elementwise_free")
 _VALUES = {
@@ -175,7 +180,10 @@ _VALUES = {
     "buffer_dma_address": _u32,
     "buffer_domain": _u32,
     "buffer_sram_size": _u64,
+    "buffer_accessed": _u64,
     "image_planes": _u32,
+    "matmul_a_pitch": _u32,
+    "matmul_c_pitch": _u32,
     "convolution_in_bytes": _u64,
     "convolution_out_bytes": _u64,
     "pooling_in_bytes": _u64,
@@ -275,9 +283,10 @@ class File:
         self.close()
 
 
-def given_file(name, handle):
+def given_file(name, *arguments):
+    """A call that gives a file descriptor."""
     number = c.c_int(-1)
-    call(name, handle, c.byref(number))
+    call(name, *arguments, c.byref(number))
     return File(number.value)
 
 

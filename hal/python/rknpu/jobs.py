@@ -8,7 +8,7 @@ import math
 import numpy as np
 
 from . import _native as native
-from .memory import Access
+from .memory import Access, places
 
 
 class Block(enum.IntFlag):
@@ -45,16 +45,16 @@ class Job(native.Handle):
     def run(self, cores=0, timeout=6.0):
         """Runs the job and waits for its end; timeout in seconds. Gives the time on the hardware in seconds."""
         nanoseconds = c.c_uint64()
-        native.call("job_run", self.handle, cores, _milliseconds(timeout), c.byref(nanoseconds))
+        native.call("job_run", self.handle, cores, milliseconds(timeout), c.byref(nanoseconds))
         return nanoseconds.value * 1e-9
 
 
-def _milliseconds(seconds):
+def milliseconds(seconds):
     return max(1, math.ceil(seconds * 1000))
 
 
 class Submission(native.Handle):
-    """A job that was given to a queue."""
+    """A job or an operator that was given to a queue."""
 
     _free = "submission_free"
 
@@ -90,7 +90,7 @@ class Queue(native.Handle):
         super().__init__(native.created("queue_create", device.handle))
 
     def submit(self, job, *, cores=0, timeout=6.0, priority=0, wait_for=(), after=()):
-        """wait_for: sync files; after: submissions of this queue."""
+        """cores, timeout: as Job.run has them. wait_for: sync files; after: submissions of this queue."""
         options = _options(cores, timeout, priority, wait_for, after)
         return Submission(native.created("queue_submit", self.handle, job.handle, c.byref(options)))
 
@@ -113,9 +113,20 @@ class Queue(native.Handle):
 def _options(cores, timeout, priority, wait_for, after):
     fences = [native.fileno(file) for file in wait_for]
     before = [submission.handle for submission in after]
-    return native.SubmitOptions(cores=cores, timeout_ms=_milliseconds(timeout), priority=priority,
+    return native.SubmitOptions(cores=cores, timeout_ms=milliseconds(timeout), priority=priority,
                                 wait_for=(c.c_int * len(fences))(*fences), wait_for_count=len(fences),
                                 after=(c.c_void_p * len(before))(*before), after_count=len(before))
+
+
+class QueuedOperator(native.Handle):
+    """An operator that queues take."""
+
+    _name = ""
+
+    def _submit(self, queue, views, *, cores=0, timeout=6.0, priority=0, wait_for=(), after=()):
+        options = _options(cores, timeout, priority, wait_for, after)
+        return Submission(native.created(self._name + "_submit", self.handle, queue.handle, *places(views),
+                                         c.byref(options)))
 
 
 def assemble(text):

@@ -152,6 +152,25 @@ class Buffer(native.Handle):
     def sram_size(self):
         return native.raw("buffer_sram_size", self.handle)
 
+    @property
+    def accessed(self):
+        """Bytes that access() has covered so far, through all Buffers of the memory: 0 where it only passes through."""
+        return native.raw("buffer_accessed", self.handle)
+
+
+def dmabuf_fence(file, access):
+    """
+    A new sync file that signals when a device may use the memory of a dma-buf: READ after all who write it now, others
+    after all who read it, too. For wait_for of a submission.
+    """
+    return native.given_file("dmabuf_fence", native.fileno(file), int(access))
+
+
+def places(views):
+    """Handles and offsets, as the library takes them, of Buffers or pairs of a Buffer and an offset."""
+    pairs = ((view, 0) if isinstance(view, Buffer) else view for view in views)
+    return [argument for buffer, offset in pairs for argument in (buffer.handle, offset)]
+
 
 class PixelFormat(enum.IntEnum):
     GRAY8 = 0

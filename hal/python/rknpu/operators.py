@@ -5,7 +5,10 @@ in rknpu/convolution.hpp, pooling.hpp and elementwise.hpp.
 
 Inputs and outputs are Buffers, or pairs of a Buffer and an offset, in the NPU's order NC1HWC2 (see Tensor and convert),
 or pictures. A call runs the operator, with cores and timeout as Job.run has them, and gives the time on the hardware in
-seconds.
+seconds. cores may also be 3 or 7, which share the work.
+
+submit() gives the operator to a queue and returns at once, with the options of Queue.submit. Buffers and weights are
+kept until the end. What the CPU has to add up is unsupported: averages of whole maps beyond 31 x 31.
 """
 
 import ctypes as c
@@ -14,8 +17,8 @@ import enum
 import numpy as np
 
 from . import _native as native
-from .jobs import _milliseconds
-from .memory import Buffer
+from .jobs import QueuedOperator, milliseconds
+from .memory import places
 from .tensors import DataType
 
 
@@ -76,18 +79,11 @@ def _padding(value):
     return value if len(value) == 4 else value * 2
 
 
-def _place(view):
-    buffer, offset = (view, 0) if isinstance(view, Buffer) else view
-    return buffer.handle, offset
-
-
-class _Operator(native.Handle):
-    _name = ""
-
-    def _run(self, places, cores, timeout):
+class _Operator(QueuedOperator):
+    def _run(self, views, cores, timeout):
         nanoseconds = c.c_uint64()
-        arguments = [number for place in places for number in _place(place)]
-        native.call(self._name + "_run", self.handle, *arguments, cores, _milliseconds(timeout), c.byref(nanoseconds))
+        native.call(self._name + "_run", self.handle, *places(views), cores, milliseconds(timeout),
+                    c.byref(nanoseconds))
         return nanoseconds.value * 1e-9
 
     def _shape(self):
@@ -118,6 +114,9 @@ class _MapOperator(_Operator):
 
     def __call__(self, source, target, cores=0, timeout=6.0):
         return self._run((source, target), cores, timeout)
+
+    def submit(self, queue, source, target, **options):
+        return self._submit(queue, (source, target), **options)
 
 
 class Convolution(_MapOperator):
@@ -213,3 +212,6 @@ class Elementwise(_Operator):
 
     def __call__(self, a, b, target, cores=0, timeout=6.0):
         return self._run((a, b, target), cores, timeout)
+
+    def submit(self, queue, a, b, target, **options):
+        return self._submit(queue, (a, b, target), **options)

@@ -7,6 +7,7 @@ import enum
 import numpy as np
 
 from . import _native as native
+from .jobs import QueuedOperator
 
 
 class DataType(enum.IntEnum):
@@ -79,10 +80,10 @@ def convert(source, array, target, out=None):
     return out
 
 
-class Matmul(native.Handle):
+class Matmul(QueuedOperator):
     """C[m][n] = A[m][k] * B[k][n] of int8 (C: int32) or float16 (C: float32), with a B that stays."""
 
-    _free = "matmul_free"
+    _name, _free = "matmul", "matmul_free"
 
     def __init__(self, device, m, b):
         if b.dtype not in (np.int8, np.float16) or b.ndim != 2:
@@ -101,3 +102,20 @@ class Matmul(native.Handle):
         native.call("matmul_run", self.handle, a.ctypes.data, a.nbytes, result.ctypes.data, result.nbytes,
                     max(1, int(timeout * 1000)), None)
         return result
+
+    @property
+    def a_pitch(self):
+        """Bytes from a row of A to the next in buffers; what lies between is read and must be finite numbers."""
+        return native.raw("matmul_a_pitch", self.handle)
+
+    @property
+    def c_pitch(self):
+        """Bytes from a row of C to the next in buffers; what lies between is written."""
+        return native.raw("matmul_c_pitch", self.handle)
+
+    def submit(self, queue, a, c, **options):
+        """
+        Gives the product to a queue and returns at once: A and C are Buffers, or pairs of a Buffer and an offset, and are
+        kept until the end, as B is. options: of Queue.submit. Products with k beyond 8192 are unsupported.
+        """
+        return self._submit(queue, (a, c), **options)

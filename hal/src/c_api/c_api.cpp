@@ -143,7 +143,7 @@ RKNPU_C_API int rknpu_buffer_begin(rknpu_buffer* buffer, uint32_t access, uint64
         return invalid("rknpu_buffer_begin: a pointer is NULL");
     if (buffer->access)
         return invalid("rknpu_buffer_begin: the access before has not been ended");
-    if (access < RKNPU_ACCESS_READ || access > RKNPU_ACCESS_READ_WRITE)
+    if (!is_access(access))
         return invalid("rknpu_buffer_begin: unknown kind of access");
     auto result = buffer->buffer.access(access_of(access), offset, size);
     if (!result)
@@ -173,4 +173,7 @@ RKNPU_C_API uint32_t rknpu_buffer_domain(const rknpu_buffer* buffer) {
 }
 RKNPU_C_API uint64_t rknpu_buffer_sram_size(const rknpu_buffer* buffer) {
     return buffer->buffer.sram_size();
+}
+RKNPU_C_API uint64_t rknpu_buffer_accessed(const rknpu_buffer* buffer) {
+    return buffer->buffer.accessed();
 }

@@ -40,6 +40,14 @@ RKNPU_C_API int rknpu_dmabuf_from_memfd(int memfd, uint64_t offset, uint64_t siz
     return give_fd(rknpu::dmabuf::from_memfd(memfd, offset, size), fd);
 }
 
+RKNPU_C_API int rknpu_dmabuf_fence(int dmabuf, uint32_t access, int* fd) {
+    if (!fd)
+        return invalid("rknpu_dmabuf_fence: fd is NULL");
+    if (!is_access(access))
+        return invalid("rknpu_dmabuf_fence: unknown kind of access");
+    return give_fd(rknpu::dmabuf::fence(dmabuf, access_of(access)), fd);
+}
+
 RKNPU_C_API int rknpu_image_import(rknpu_device* device, int fd, const rknpu_image_descriptor* descriptor,
                                    rknpu_image** image) {
     if (!device || !descriptor || !image)

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "c_api/run.hpp"
+#include "c_api/submit.hpp"
 
 #include <chrono>
 #include <cstddef>
@@ -10,24 +10,12 @@
 
 using namespace rknpu::c_api;
 
-struct rknpu_queue {
-    rknpu::Queue queue;
-};
-struct rknpu_submission {
-    rknpu::Submission submission;
-};
-
 namespace {
 
 using rknpu::Error;
 using rknpu::Result;
 
 constexpr uint32_t kAllBlocks = 0x7d;
-constexpr uint32_t kDefaultTimeoutMs = 6000;
-
-Error out_of_memory() noexcept {
-    return {std::make_error_code(std::errc::not_enough_memory), {}};
-}
 
 // The lists of a chain.
 Result<std::vector<rknpu::CommandList>> lists_of(const rknpu_task_commands* tasks, size_t count) {
@@ -44,28 +32,6 @@ Result<std::vector<rknpu::CommandList>> lists_of(const rknpu_task_commands* task
             tasks[i].blocks, {Block::Cna, Block::Core, Block::Dpu, Block::DpuRdma, Block::Ppu, Block::PpuRdma}));
     }
     return lists;
-}
-
-// What a submission takes, in C++; `after` is where the pointers go.
-Result<rknpu::SubmitOptions> submit_options(const rknpu_submit_options* from,
-                                            std::vector<const rknpu::Submission*>& after) {
-    rknpu::SubmitOptions options;
-    if (!from)
-        return options;
-    if (from->cores & ~kAllCores || from->reserved || (!from->wait_for && from->wait_for_count) ||
-        (!from->after && from->after_count))
-        return Error(rknpu::Errc::InvalidArgument,
-                     "rknpu_submit_options: unknown core, reserved is not 0, or a list is NULL");
-    options.run = options_of(from->cores, from->timeout_ms ? from->timeout_ms : kDefaultTimeoutMs);
-    options.run.priority = from->priority;
-    options.wait_for = {from->wait_for, from->wait_for_count};
-    for (size_t i = 0; i < from->after_count; ++i) {
-        if (!from->after[i])
-            return Error(rknpu::Errc::InvalidArgument, "rknpu_submit_options: a job of `after` is NULL");
-        after.push_back(&from->after[i]->submission);
-    }
-    options.after = after;
-    return options;
 }
 
 } // namespace
@@ -96,7 +62,7 @@ RKNPU_C_API int rknpu_job_create_gang(rknpu_device* device, const rknpu_task_cha
 RKNPU_C_API int rknpu_job_keep(rknpu_job* job, const rknpu_buffer* buffer, uint32_t access) {
     if (!job || !buffer)
         return invalid("rknpu_job_keep: a pointer is NULL");
-    if (access < RKNPU_ACCESS_READ || access > RKNPU_ACCESS_READ_WRITE)
+    if (!is_access(access))
         return invalid("rknpu_job_keep: unknown kind of access");
     return finish(job->job.keep(buffer->buffer, access_of(access)));
 }
@@ -124,16 +90,11 @@ RKNPU_C_API void rknpu_queue_free(rknpu_queue* queue) {
 }
 
 RKNPU_C_API int rknpu_queue_submit(rknpu_queue* queue, const rknpu_job* job, const rknpu_submit_options* options,
-                                   rknpu_submission** submission) try {
+                                   rknpu_submission** submission) {
     if (!queue || !job || !submission)
         return invalid("rknpu_queue_submit: a pointer is NULL");
-    std::vector<const rknpu::Submission*> after;
-    const auto how = submit_options(options, after);
-    if (!how)
-        return fail(how.error());
-    return give(queue->queue.submit(job->job, *how), submission);
-} catch (...) {
-    return fail(out_of_memory());
+    return give_submission(
+        options, [&](const rknpu::SubmitOptions& how) { return queue->queue.submit(job->job, how); }, submission);
 }
 
 RKNPU_C_API int rknpu_queue_submit_batch(rknpu_queue* queue, const rknpu_job* const* jobs, size_t count,

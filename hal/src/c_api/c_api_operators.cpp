@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
 // Operators.
-#include "c_api/run.hpp"
+#include "c_api/submit.hpp"
 
 #include <rknpu_operators.h>
 
@@ -126,6 +126,14 @@ int check_run(const void* op, const rknpu_buffer* first, const rknpu_buffer* sec
     return RKNPU_OK;
 }
 
+/// Gives an operator to a queue, with where it reads and writes.
+template <class Op, class... Views>
+int submit(Op& op, const rknpu_queue& queue, const rknpu_submit_options* options, rknpu_submission** submission,
+           const Views&... views) noexcept {
+    return give_submission(
+        options, [&](const rknpu::SubmitOptions& how) { return op.submit(queue.queue, views..., how); }, submission);
+}
+
 } // namespace
 
 RKNPU_C_API int rknpu_requantisation_from_scale(double scale, rknpu_requantisation* requantisation) {
@@ -203,6 +211,15 @@ RKNPU_C_API int rknpu_convolution_run(rknpu_convolution* convolution, const rknp
         hardware_ns);
 }
 
+RKNPU_C_API int rknpu_convolution_submit(rknpu_convolution* convolution, rknpu_queue* queue, const rknpu_buffer* in,
+                                         uint64_t in_offset, const rknpu_buffer* out, uint64_t out_offset,
+                                         const rknpu_submit_options* options, rknpu_submission** submission) {
+    if (!convolution || !queue || !in || !out || !submission)
+        return invalid("rknpu_convolution_submit: a pointer is NULL");
+    return submit(convolution->convolution, *queue, options, submission, rknpu::BufferView(in->buffer, in_offset),
+                  rknpu::BufferView(out->buffer, out_offset));
+}
+
 RKNPU_C_API int rknpu_matmul_create(rknpu_device* device, enum rknpu_matmul_type type, uint32_t m, uint32_t k,
                                     uint32_t n, rknpu_matmul** matmul) {
     const rknpu_matmul_shape shape = {static_cast<uint32_t>(type), m, k, n, {1, 0}, 0};
@@ -267,6 +284,15 @@ RKNPU_C_API int rknpu_matmul_run_in_place(rknpu_matmul* matmul, const rknpu_buff
                       hardware_ns);
 }
 
+RKNPU_C_API int rknpu_matmul_submit(rknpu_matmul* matmul, rknpu_queue* queue, const rknpu_buffer* a, uint64_t a_offset,
+                                    const rknpu_buffer* c, uint64_t c_offset, const rknpu_submit_options* options,
+                                    rknpu_submission** submission) {
+    if (!matmul || !queue || !a || !c || !submission)
+        return invalid("rknpu_matmul_submit: a pointer is NULL");
+    return submit(matmul->matmul, *queue, options, submission, rknpu::BufferView(a->buffer, a_offset),
+                  rknpu::BufferView(c->buffer, c_offset));
+}
+
 RKNPU_C_API int rknpu_pooling_create(rknpu_device* device, const rknpu_pooling_shape* shape, rknpu_pooling** pooling) {
     if (!device || !shape || !pooling)
         return invalid("rknpu_pooling_create: a pointer is NULL");
@@ -315,6 +341,15 @@ RKNPU_C_API int rknpu_pooling_run(rknpu_pooling* pooling, const rknpu_buffer* in
         hardware_ns);
 }
 
+RKNPU_C_API int rknpu_pooling_submit(rknpu_pooling* pooling, rknpu_queue* queue, const rknpu_buffer* in,
+                                     uint64_t in_offset, const rknpu_buffer* out, uint64_t out_offset,
+                                     const rknpu_submit_options* options, rknpu_submission** submission) {
+    if (!pooling || !queue || !in || !out || !submission)
+        return invalid("rknpu_pooling_submit: a pointer is NULL");
+    return submit(pooling->pooling, *queue, options, submission, rknpu::BufferView(in->buffer, in_offset),
+                  rknpu::BufferView(out->buffer, out_offset));
+}
+
 RKNPU_C_API int rknpu_elementwise_create(rknpu_device* device, const rknpu_elementwise_shape* shape,
                                          rknpu_elementwise** elementwise) {
     if (!device || !shape || !elementwise)
@@ -352,4 +387,14 @@ RKNPU_C_API int rknpu_elementwise_run(rknpu_elementwise* elementwise, const rknp
     return finish_run(elementwise->elementwise.run({a->buffer, a_offset}, {b->buffer, b_offset},
                                                    {out->buffer, out_offset}, options_of(cores, timeout_ms)),
                       hardware_ns);
+}
+
+RKNPU_C_API int rknpu_elementwise_submit(rknpu_elementwise* elementwise, rknpu_queue* queue, const rknpu_buffer* a,
+                                         uint64_t a_offset, const rknpu_buffer* b, uint64_t b_offset,
+                                         const rknpu_buffer* out, uint64_t out_offset,
+                                         const rknpu_submit_options* options, rknpu_submission** submission) {
+    if (!elementwise || !queue || !a || !b || !out || !submission)
+        return invalid("rknpu_elementwise_submit: a pointer is NULL");
+    return submit(elementwise->elementwise, *queue, options, submission, rknpu::BufferView(a->buffer, a_offset),
+                  rknpu::BufferView(b->buffer, b_offset), rknpu::BufferView(out->buffer, out_offset));
 }

@@ -101,6 +101,10 @@ rknpu::Flags<E> flags_of(uint32_t bits, std::initializer_list<E> all) noexcept {
     return result;
 }
 
+inline bool is_access(uint32_t access) noexcept {
+    return access >= RKNPU_ACCESS_READ && access <= RKNPU_ACCESS_READ_WRITE;
+}
+
 /// Of a value that was checked.
 inline rknpu::Access access_of(uint32_t access) noexcept {
     return access == RKNPU_ACCESS_READ    ? rknpu::Access::Read

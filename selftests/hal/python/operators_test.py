@@ -6,7 +6,8 @@ import unittest
 import numpy as np
 
 import rknpu
-from rknpu import Access, Buffer, Convolution, DataType, Device, Elementwise, Pooling, Tensor, TensorOrder
+from rknpu import (Access, Buffer, Convolution, DataType, Device, Elementwise, Matmul, Pooling, Queue, Tensor,
+                   TensorOrder)
 
 TYPES = {np.dtype(np.int8): DataType.INT8, np.dtype(np.int32): DataType.INT32, np.dtype(np.float16): DataType.HALF}
 
@@ -125,6 +126,51 @@ class Test(unittest.TestCase):
             target = Buffer(self.device, operator.bytes)
             operator(self.upload(halves[0]), self.upload(halves[1]), target)
             np.testing.assert_array_equal(self.download(target, a.shape, np.float16), function(*halves))
+
+    def test_operators_are_queued(self):
+        """A chain, all of which but its ends is closed while it is under way, on a second queue behind a fence."""
+        image, weights = self.integers(20, 8, 8), self.integers(20, 20, 1, 1)
+        scale = rknpu.requantisation(0.002)
+        conv = Convolution(self.device, weights, (8, 8), scale=scale)
+        larger = Elementwise(self.device, rknpu.ElementwiseKind.MAXIMUM, image.shape)
+        pool = Pooling(self.device, rknpu.PoolingKind.MAX, image.shape, 2, stride=2)
+        between = [Buffer(self.device, size) for size in (conv.out_bytes + 32, larger.bytes)]
+        pooled = Buffer(self.device, pool.out_bytes)
+        b = self.integers(pool.in_bytes // 4, 5)  # the pooled map as one row, atom after atom
+        product = Matmul(self.device, 1, b)
+        self.assertEqual(product.a_pitch, b.shape[0])
+        out = Buffer(self.device, product.c_pitch)
+
+        queue, other = Queue(self.device), Queue(self.device)
+        source = self.upload(image)
+        one = conv.submit(queue, source, (between[0], 32), cores=2)
+        two = larger.submit(queue, source, (between[0], 32), between[1], after=[one], cores=3)
+        three = pool.submit(queue, between[1], pooled, after=[two], timeout=2, priority=1)
+        with three.fence() as fence:
+            four = product.submit(other, pooled, out, wait_for=[fence])
+        for thing in (conv, larger, pool, product, source, *between):
+            thing.close()
+        self.assertGreater(four.wait().hardware_ns, 0)
+        self.assertEqual((one.wait().cores, two.wait().cores), (2, 3))
+        self.assertEqual(pooled.accessed, 0)
+
+        sums = np.einsum("cyx,oc->oyx", image.astype(np.int64), weights[:, :, 0, 0].astype(np.int64))
+        expected = windows(np.maximum(image, rounded(sums, *scale, 0)), 2, 2, 2).max(axis=(3, 4))
+        np.testing.assert_array_equal(self.download(pooled, expected.shape, np.int8), expected)
+        self.assertGreater(pooled.accessed, 0)
+        row = np.zeros((2, 4, 4, 16), np.int64)
+        row[0], row[1, :, :, :4] = expected[:16].transpose(1, 2, 0), expected[16:].transpose(1, 2, 0)
+        with out.access(Access.READ, np.int32, (5,)) as result:
+            np.testing.assert_array_equal(result, row.ravel() @ b.astype(np.int64))
+
+    def test_what_cannot_be_queued_is_refused(self):
+        queue = Queue(self.device)
+        deep = Matmul(self.device, 1, np.zeros((8193, 32), np.int8))
+        with self.assertRaises(rknpu.Error) as raised:
+            deep.submit(queue, Buffer(self.device, deep.a_pitch), Buffer(self.device, deep.c_pitch))
+        self.assertEqual(raised.exception.code, "unsupported")
+        with self.assertRaises(TypeError):
+            deep.submit(queue, Buffer(self.device, 1), Buffer(self.device, 1), core=1)
 
     def test_what_is_wrong_is_told(self):
         weights = self.integers(4, 3, 3, 3)

@@ -76,10 +76,14 @@ class Test(unittest.TestCase):
         # And another device sees them through a dma-buf.
         with buffer.export_dmabuf() as file:
             there = Buffer.import_dmabuf(Device("sim:rk3588"), file)
+            with self.assertRaises(rknpu.Error) as raised:  # the simulator's are files
+                rknpu.dmabuf_fence(file, Access.READ)
+            self.assertEqual(raised.exception.code, "unsupported")
         with buffer.access(Access.READ_WRITE) as array:
             array[99] = 123
         with there.access(Access.READ) as array:
             self.assertEqual(array[99], 123)
+        self.assertEqual(buffer.accessed, (1 << 20) + 4096 + (1 << 20))
         with self.assertRaises(rknpu.Error) as raised:
             with buffer.access(Access.READ, shape=(1 << 20,), offset=1):
                 pass

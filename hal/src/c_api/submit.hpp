@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include "c_api/run.hpp"
+
+#include <cstddef>
+#include <system_error>
+#include <utility>
+#include <vector>
+
+// What the functions share that give jobs and operators to queues.
+
+struct rknpu_queue {
+    rknpu::Queue queue;
+};
+struct rknpu_submission {
+    rknpu::Submission submission;
+};
+
+namespace rknpu::c_api {
+
+inline constexpr uint32_t kDefaultTimeoutMs = 6000;
+
+inline rknpu::Error out_of_memory() noexcept {
+    return {std::make_error_code(std::errc::not_enough_memory), {}};
+}
+
+/// What a submission takes, in C++; `after` is where the pointers go. Throws bad_alloc.
+inline rknpu::Result<rknpu::SubmitOptions> submit_options(const rknpu_submit_options* from,
+                                                          std::vector<const rknpu::Submission*>& after) {
+    rknpu::SubmitOptions options;
+    if (!from)
+        return options;
+    if (from->cores & ~kAllCores || from->reserved || (!from->wait_for && from->wait_for_count) ||
+        (!from->after && from->after_count))
+        return rknpu::Error(rknpu::Errc::InvalidArgument,
+                            "rknpu_submit_options: unknown core, reserved is not 0, or a list is NULL");
+    options.run = options_of(from->cores, from->timeout_ms ? from->timeout_ms : kDefaultTimeoutMs);
+    options.run.priority = from->priority;
+    options.wait_for = {from->wait_for, from->wait_for_count};
+    for (size_t i = 0; i < from->after_count; ++i) {
+        if (!from->after[i])
+            return rknpu::Error(rknpu::Errc::InvalidArgument, "rknpu_submit_options: a job of `after` is NULL");
+        after.push_back(&from->after[i]->submission);
+    }
+    options.after = after;
+    return options;
+}
+
+/// Calls `queue_it` with the options, and gives the submission that it makes.
+template <class F>
+int give_submission(const rknpu_submit_options* options, F queue_it, rknpu_submission** submission) noexcept try {
+    std::vector<const rknpu::Submission*> after;
+    const auto how = submit_options(options, after);
+    if (!how)
+        return fail(how.error());
+    return give(queue_it(*how), submission);
+} catch (...) {
+    return fail(out_of_memory());
+}
+
+} // namespace rknpu::c_api
