@@ -325,14 +325,16 @@ static void what_cannot_be_queued_is_refused(void** state) {
     rknpu_matmul_shape deep = {RKNPU_MATMUL_INT8_TO_INT32, 1, 8193, 32, {1, 0}, 0};
     rknpu_pooling_shape pool = {RKNPU_POOLING_MAX, RKNPU_DATA_INT8, 16, 4, 4, 2, 2, 2, 2, 0, 0, 0, 0, 0};
     rknpu_submit_options options = {0};
-    rknpu_submission* job = NULL;
+    rknpu_submission *job = NULL, *others;
+    const int no_fence = -1;
     rknpu_matmul* matmul;
     rknpu_pooling* pooling;
-    rknpu_queue* queue;
+    rknpu_queue *queue, *other;
     rknpu_buffer *in, *out;
     (void)state;
 
     MUST(rknpu_queue_create(device, &queue));
+    MUST(rknpu_queue_create(device, &other));
     MUST(rknpu_matmul_create_shape(device, &deep, &matmul));
     in = filled(rknpu_matmul_a_pitch(matmul), 0);
     out = filled(rknpu_matmul_c_pitch(matmul), 0);
@@ -351,14 +353,26 @@ static void what_cannot_be_queued_is_refused(void** state) {
     options.cores = 8;
     assert_int_equal(rknpu_pooling_submit(pooling, queue, in, 0, out, 0, &options, &job), RKNPU_ERROR_INVALID_ARGUMENT);
     options.cores = 0;
-    options.after_count = 1; /* of no list */
+    options.after_count = 1;
+    assert_int_equal(rknpu_pooling_submit(pooling, queue, in, 0, out, 0, &options, &job), RKNPU_ERROR_INVALID_ARGUMENT);
+    MUST(rknpu_pooling_submit(pooling, other, in, 0, out, 0, NULL, &others));
+    options.after = (const rknpu_submission* const*)&others;
+    assert_int_equal(rknpu_pooling_submit(pooling, queue, in, 0, out, 0, &options, &job), RKNPU_ERROR_INVALID_ARGUMENT);
+    options.after_count = 0;
+    options.wait_for = &no_fence;
+    options.wait_for_count = 1;
+    assert_int_equal(rknpu_pooling_submit(pooling, queue, in, 0, out, 0, &options, &job), RKNPU_ERROR_INVALID_ARGUMENT);
+    options.wait_for_count = 0;
+    options.timeout_ms = 60001;
     assert_int_equal(rknpu_pooling_submit(pooling, queue, in, 0, out, 0, &options, &job), RKNPU_ERROR_INVALID_ARGUMENT);
     assert_int_equal(rknpu_convolution_submit(NULL, queue, in, 0, out, 0, NULL, &job), RKNPU_ERROR_INVALID_ARGUMENT);
     assert_int_equal(rknpu_elementwise_submit(NULL, queue, in, 0, in, 0, out, 0, NULL, &job),
                      RKNPU_ERROR_INVALID_ARGUMENT);
     assert_null(job);
     rknpu_pooling_free(pooling);
+    rknpu_submission_free(others);
     rknpu_queue_free(queue);
+    rknpu_queue_free(other);
     rknpu_buffer_free(in);
     rknpu_buffer_free(out);
 }
