@@ -155,6 +155,16 @@ void move_planar_blocks(MapSize size, const Order& order, std::size_t channels, 
                 const std::size_t pixels = std::min(group, size.pixels - p);
                 T* const plane = planes + c * size.pixels + p;
                 T* const block = blocks + p * depth + c;
+                // Almost always whole squares; a call for any sizes costs as much as what it moves.
+                if (rows == kRows && pixels == group && group % kRows == 0) {
+                    for (std::size_t i = 0; i < group; i += kRows) {
+                        if constexpr (ToBlocks)
+                            transpose_square<T, kRows>(plane + i, size.pixels, block + i * order.c2, order.c2);
+                        else
+                            transpose_square<T, kRows>(block + i * order.c2, order.c2, plane + i, size.pixels);
+                    }
+                    continue;
+                }
                 if constexpr (ToBlocks)
                     transpose<T>(plane, size.pixels, rows, pixels, block, order.c2);
                 else
