@@ -20,14 +20,14 @@ namespace {
 void random_shapes(void**) {
     Random random("random_shapes");
     const Device device = test_device();
-    for (int i = 0; i < 80; ++i)
+    for (int i = 0; i < cases(device, 80); ++i)
         check(device, random, random_shape(random, 70, 20));
 }
 
 void channels_have_factors_and_zero_points_of_their_own(void**) {
     Random random("channels_have_factors_and_zero_points_of_their_own");
     const Device device = test_device();
-    for (int i = 0; i < 40; ++i)
+    for (int i = 0; i < cases(device, 40); ++i)
         check(device, random, random_shape(random, 70, 16), true);
 }
 
@@ -53,7 +53,7 @@ void cores_share_the_work(void**) {
         return check(device, random, s, false, options);
     };
     for (const rknpu::CoreMask cores : {Core::Core0 | Core::Core1, Core::Core0 | Core::Core1 | Core::Core2}) {
-        for (int i = 0; i < 25; ++i)
+        for (int i = 0; i < cases(device, 25); ++i)
             on(random_shape(random, 140, i % 2 ? 20 : 5), cores);
         ConvolutionShape wide; // one row of many channels
         wide.in_channels = 300, wide.in_height = 1, wide.in_width = 1, wide.out_channels = 500;
@@ -80,7 +80,7 @@ void cores_share_the_work(void**) {
 void pictures(void**) {
     Random random("pictures");
     const Device device = test_device();
-    for (int i = 0; i < 40; ++i) {
+    for (int i = 0; i < cases(device, 40); ++i) {
         ConvolutionShape s = random_shape(random, 40, 60);
         const bool colour = random.between(0, 1) != 0;
         s.input = colour ? ConvolutionInput::Rgb888 : ConvolutionInput::Gray8;

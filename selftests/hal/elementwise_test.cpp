@@ -149,7 +149,7 @@ void random_shapes(void**) {
     Random random("random_shapes");
     const Device device = test_device();
     for (const auto kind : kKinds) {
-        for (int i = 0; i < 25; ++i) {
+        for (int i = 0; i < cases(device, 25); ++i) {
             check_int8(device, random, random_shape(random, kind));
             check_half(device, random, random_shape(random, kind));
         }

@@ -29,7 +29,7 @@ std::uint32_t number(Random& random, int low, int high) {
 void depthwise(void**) {
     Random random("depthwise");
     const Device device = test_device();
-    for (int i = 0; i < 60; ++i)
+    for (int i = 0; i < cases(device, 60); ++i)
         check(device, random, grouped(random, number(random, 2, 150), 1, 1), i % 2 != 0);
 }
 
@@ -55,7 +55,7 @@ void groups(void**) {
         for (int i = 0; i < 4; ++i)
             check(device, random, grouped(random, count, in, out), i % 2 != 0);
     }
-    for (int i = 0; i < 40; ++i)
+    for (int i = 0; i < cases(device, 40); ++i)
         check(device, random, grouped(random, number(random, 2, 12), number(random, 1, 20), number(random, 1, 20)),
               i % 2 != 0);
 }

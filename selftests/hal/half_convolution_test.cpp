@@ -84,14 +84,14 @@ ConvolutionShape half_shape(Random& random, int most_channels, int most_side) {
 void random_shapes(void**) {
     Random random("random_shapes");
     const Device device = test_device();
-    for (int i = 0; i < 60; ++i)
+    for (int i = 0; i < cases(device, 60); ++i)
         check_half(device, random, half_shape(random, 60, 16));
 }
 
 void in_groups(void**) {
     Random random("in_groups");
     const Device device = test_device();
-    for (int i = 0; i < 40; ++i) {
+    for (int i = 0; i < cases(device, 40); ++i) {
         ConvolutionShape s = half_shape(random, 1, 12);
         s.groups = static_cast<std::uint32_t>(random.between(2, i % 2 ? 90 : 8));
         s.in_channels = s.groups * static_cast<std::uint32_t>(i % 2 ? 1 : random.between(1, 20));

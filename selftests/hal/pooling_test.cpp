@@ -157,7 +157,7 @@ PoolingShape random_shape(Random& random, int most_kernel) {
 void random_shapes(void**) {
     Random random("random_shapes");
     const Device device = test_device();
-    for (int i = 0; i < 60; ++i) {
+    for (int i = 0; i < cases(device, 60); ++i) {
         check_int8(device, random, random_shape(random, i % 3 ? 4 : 16));
         check_half(device, random, random_shape(random, i % 3 ? 4 : 16));
     }
