@@ -244,7 +244,7 @@ static int fill_file(int fd, struct handle *handles, unsigned int count)
 	return ret;
 }
 
-/* Each is the buffer that it was made as, and no two share memory. */
+/* Each is the buffer that it was made as, and no two of those that are mapped share memory. */
 static int check_handle(int fd, const struct handle *h, __u32 expected)
 {
 	struct rknpu_mem_info info = { .handle = h->handle };
