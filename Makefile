@@ -119,29 +119,28 @@ vm: vnpu ## Prepare the virtual machine: QEMU with the virtual board, kernel, mo
 	$(call say,Virtual machine)
 	tools/vm/prepare
 
-# install_supply(folder, options of tools/vm/kernel/build): the kernel's driver for a supply that the firmware sets
-install_supply = tools/vm/kernel-module "$$(tools/vm/kernel/build $(2) | tail -n 1)" drivers/regulator/scmi-regulator.c $(1)
-
 # install_module(folder, options of tools/vm/kernel/build): the module for this kernel of the guest, into a folder
 install_module = kdir=$$(tools/vm/kernel/build $(2) | tail -n 1) && $(MAKE) module module-install \
 	KDIR="$$kdir" $(GUEST) INSTALL_MOD_PATH='$(CURDIR)/$(1)' DEPMOD=true
+
+# guest_modules(options of tools/vm/kernel/build): that, and the kernel's driver for a supply that the firmware sets
+define guest_modules
+	$(call install_module,build/guest,$(1))
+	tools/vm/kernel-module "$$(tools/vm/kernel/build $(1) | tail -n 1)" drivers/regulator/scmi-regulator.c build/guest
+endef
 
 .PHONY: guest guest-debug guest-newest guest-kernels
 guest: aarch64 armhf ## Build what the VM boots with into build/guest: module, HAL, tests, demo
 	rm -rf build/guest
 	DESTDIR=build/guest cmake --install build/aarch64 >build/aarch64/install.log
 	DESTDIR=build/guest cmake --install build/armhf >build/armhf/install.log
-	$(call install_module,build/guest)
-	$(call install_supply,build/guest)
+	$(call guest_modules)
 guest-debug: guest ## The same, with the module for the kernel that checks itself as well
-	$(call install_module,build/guest,--config debug)
-	$(call install_supply,build/guest,--config debug)
+	$(call guest_modules,--config debug)
 guest-newest: guest ## The same, with the module for the newest kernel as well, where mainline's driver is
-	$(call install_module,build/guest,--version 7.x)
-	$(call install_supply,build/guest,--version 7.x)
+	$(call guest_modules,--version 7.x)
 guest-kernels: guest-newest ## The same, with the module for the oldest kernel as well
-	$(call install_module,build/guest,--version 6.1)
-	$(call install_supply,build/guest,--version 6.1)
+	$(call guest_modules,--version 6.1)
 
 .PHONY: rknpu-vm-bundle install-vm
 rknpu-vm-bundle: vm ## Pack the virtual machine, ready to run on other machines, into build/rknpu-vm.tar.gz
@@ -180,7 +179,7 @@ check-packages: setup deb ## Build the Debian packages, and install and remove t
 
 .PHONY: fuzz
 fuzz: fuzzers ## Fuzz the library for SECONDS= (default 60) each: descriptions, views, assembler, validator
-	for fuzzer in assembler descriptor tensor validator view; do \
+	for fuzzer in $(patsubst selftests/fuzz/%_fuzz.cpp,%,$(wildcard selftests/fuzz/*_fuzz.cpp)); do \
 		selftests/fuzz/run build/fuzzers $$fuzzer $(or $(SECONDS),60); done
 
 .PHONY: conformance

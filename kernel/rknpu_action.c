@@ -20,25 +20,17 @@
 #include "rknpu_power.h"
 #include "rknpu_traffic.h"
 
-/* What the node has goes with it. */
-static int get_rate(struct rknpu_device *rknpu, u32 *value)
+/* What the node has, its clock and its supply, goes with it. */
+static int get_rate_or_voltage(struct rknpu_device *rknpu, u32 action, u32 *value)
 {
-	int index;
+	int index, ret = 0;
 
 	if (!drm_dev_enter(&rknpu->drm, &index))
 		return -ENODEV;
-	*value = rknpu_power_rate(rknpu);
-	drm_dev_exit(index);
-	return 0;
-}
-
-static int get_voltage(struct rknpu_device *rknpu, u32 *value)
-{
-	int index, ret;
-
-	if (!drm_dev_enter(&rknpu->drm, &index))
-		return -ENODEV;
-	ret = rknpu_power_voltage(rknpu, value);
+	if (action == RKNPU_GET_FREQ)
+		*value = rknpu_power_rate(rknpu);
+	else
+		ret = rknpu_power_voltage(rknpu, value);
 	drm_dev_exit(index);
 	return ret;
 }
@@ -89,9 +81,8 @@ int rknpu_action(struct rknpu_file *file, struct rknpu_action *args)
 			      RKNPU_DRIVER_PATCHLEVEL;
 		return 0;
 	case RKNPU_GET_FREQ:
-		return get_rate(rknpu, &args->value);
 	case RKNPU_GET_VOLT:
-		return get_voltage(rknpu, &args->value);
+		return get_rate_or_voltage(rknpu, args->flags, &args->value);
 	case RKNPU_ACT_RESET:
 		/* The recovery keeps the cores clean; only a new bind helps when it gave up. */
 		return READ_ONCE(rknpu->wedged) ? -ENODEV : 0;

@@ -91,6 +91,21 @@ static int get_number(const char __user *buf, size_t len, u32 *value)
 	return kstrtou32(text, 10, value) ? -EFAULT : 0;
 }
 
+enum switch_text { SWITCH_OFF, SWITCH_ON, SWITCH_OTHER };
+
+/* What a switch is set to, an enum switch_text, or a negative errno */
+static int get_switch(const char __user *buf, size_t len)
+{
+	char text[8];
+	int ret = get_text(buf, len, text, sizeof(text));
+
+	if (ret)
+		return ret;
+	if (!strcmp(text, "on"))
+		return SWITCH_ON;
+	return strcmp(text, "off") ? SWITCH_OTHER : SWITCH_OFF;
+}
+
 static int power_show(struct seq_file *m, void *unused)
 {
 	struct rknpu_device *rknpu = m->private;
@@ -101,18 +116,17 @@ static int power_show(struct seq_file *m, void *unused)
 
 static ssize_t power_write(struct rknpu_device *rknpu, const char __user *buf, size_t len)
 {
-	char text[8];
-	int ret = get_text(buf, len, text, sizeof(text));
+	int ret = get_switch(buf, len);
 
-	if (ret)
+	if (ret < 0)
 		return ret;
-	if (!strcmp(text, "on"))
-		ret = rknpu_power_hold(rknpu);
-	else if (!strcmp(text, "off"))
+	if (ret == SWITCH_ON)
+		return rknpu_power_hold(rknpu) ?: len;
+	if (ret == SWITCH_OFF)
 		rknpu_power_let_go(rknpu);
 	else
 		dev_err(rknpu->drm.dev, "rknpu power node params is invalid!\n");
-	return ret ?: len;
+	return len;
 }
 
 static int freq_show(struct seq_file *m, void *unused)
@@ -178,15 +192,12 @@ static int reset_show(struct seq_file *m, void *unused)
  */
 static ssize_t reset_write(struct rknpu_device *rknpu, const char __user *buf, size_t len)
 {
-	char text[8];
-	int ret = get_text(buf, len, text, sizeof(text));
+	int ret = get_switch(buf, len);
 
-	if (ret)
+	if (ret < 0)
 		return ret;
-	if (!strcmp(text, "on"))
-		WRITE_ONCE(rknpu->no_reset, false);
-	else if (!strcmp(text, "off"))
-		WRITE_ONCE(rknpu->no_reset, true);
+	if (ret != SWITCH_OTHER)
+		WRITE_ONCE(rknpu->no_reset, ret == SWITCH_OFF);
 	return len;
 }
 

@@ -331,7 +331,6 @@ static int enable_supplies(struct rknpu_node *node)
 static int rknpu_node_resume(struct device *dev)
 {
 	struct rknpu_node *node = dev_get_drvdata(dev);
-	unsigned int i;
 	int ret;
 
 	ret = enable_supplies(node);
@@ -343,8 +342,7 @@ static int rknpu_node_resume(struct device *dev)
 		return ret;
 	}
 	rknpu_reset_write_init(node);
-	for (i = 0; i < node->num_cores; i++)
-		rknpu_traffic_restart(&node->io[i]);
+	rknpu_traffic_restart_all(node);
 	WRITE_ONCE(node->powered, true);
 	rknpu_devfreq_power_on(node->devfreq);
 	return 0;

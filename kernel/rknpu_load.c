@@ -16,11 +16,13 @@ static void load_update(struct rknpu_load *load, u64 now)
 	u64 start = window * NSEC_PER_SEC;
 
 	if (window != load->window) {
+		u64 busy = load->busy_ns + (load->busy ? start - load->since : 0);
+
 		if (window == load->window + 1)
-			load->last_ns = load->busy_ns + (load->busy ? start - load->since : 0);
+			load->last_ns = busy;
 		else
 			load->last_ns = load->busy ? NSEC_PER_SEC : 0;
-		load->before_ns += load->busy_ns + (load->busy ? start - load->since : 0);
+		load->before_ns += busy;
 		load->busy_ns = 0;
 		load->window = window;
 		load->since = start;

@@ -133,9 +133,8 @@ static int reset_in_silence(struct rknpu_core *core)
 }
 
 /* What the cores share may be in any state after a failure. All of them have run dry. */
-static void reset_shared(struct rknpu_device *rknpu, const struct rknpu_node *node)
+static void reset_shared(struct rknpu_device *rknpu, struct rknpu_node *node)
 {
-	unsigned int i;
 	int ret;
 
 	if (!node->common_resets[0])
@@ -143,9 +142,7 @@ static void reset_shared(struct rknpu_device *rknpu, const struct rknpu_node *no
 	hold_lines(rknpu, node);
 	ret = rknpu_reset_common(node);
 	rknpu_reset_write_init(node);
-	for (i = 0; i < rknpu->num_cores; i++)
-		if (rknpu->cores[i].node == node)
-			rknpu_traffic_restart(rknpu->cores[i].io);
+	rknpu_traffic_restart_all(node);
 	release_lines(rknpu, node);
 	if (ret)
 		dev_err(node->dev, "can't reset what the cores share: %d\n", ret);

@@ -45,6 +45,18 @@ void rknpu_traffic_restart(struct rknpu_core_io *io)
 	memset(io->cleared_at, 0, sizeof(io->cleared_at));
 }
 
+/**
+ * rknpu_traffic_restart_all() - the same for all cores of a node
+ * @node: the node
+ */
+void rknpu_traffic_restart_all(struct rknpu_node *node)
+{
+	unsigned int i;
+
+	for (i = 0; i < node->num_cores; i++)
+		rknpu_traffic_restart(&node->io[i]);
+}
+
 /*
  * Clears the counters of a core. Some take that in slave mode only. A core at work can't be put
  * into it: the end of each list of a chain says in the same register where the next one is.

@@ -6,9 +6,11 @@
 
 struct rknpu_core_io;
 struct rknpu_device;
+struct rknpu_node;
 
 int rknpu_traffic_init(struct rknpu_device *rknpu);
 int rknpu_traffic_action(struct rknpu_device *rknpu, u32 action, u32 *value);
 void rknpu_traffic_restart(struct rknpu_core_io *io);
+void rknpu_traffic_restart_all(struct rknpu_node *node);
 
 #endif

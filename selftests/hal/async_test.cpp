@@ -158,16 +158,6 @@ void fences_go_in_and_out(void**) {
     assert_true(readable(must(b.fence()), 0));
 }
 
-/// For what must happen while a slow job runs. A virtual machine that its host stops for a while may find the job
-/// ended; then the attempt returns false, and is made again.
-template <class F>
-void in_time(F attempt) {
-    bool came_in_time = false;
-    for (int tries = 0; tries < 20 && !came_in_time; ++tries)
-        came_in_time = attempt();
-    assert_true(came_in_time);
-}
-
 void what_waits_is_cancelled(void**) {
     const Device device = test_device();
     const Queue queue = must(Queue::create(device));

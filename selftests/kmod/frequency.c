@@ -39,24 +39,11 @@ static unsigned long highest(void)
 	return npu_tree_has_supply() ? 1000 * MHZ : HIGHEST_WITHOUT_SUPPLY;
 }
 
-static int read_text(const char *path, char *text, size_t len)
-{
-	int fd = open(path, O_RDONLY);
-	ssize_t got;
-
-	memset(text, 0, len);
-	if (fd < 0)
-		return -errno;
-	got = read(fd, text, len - 1);
-	close(fd);
-	return got < 0 ? -errno : 0;
-}
-
 static unsigned long read_number(const char *path)
 {
 	char text[64];
 
-	return read_text(path, text, sizeof(text)) ? 0 : strtoul(text, NULL, 10);
+	return npu_read_file(path, text, sizeof(text)) < 0 ? 0 : strtoul(text, NULL, 10);
 }
 
 /* Bytes that were taken, or -errno */
@@ -87,7 +74,7 @@ FIXTURE_SETUP(clock)
 	npu_ctl_clear(VNPU_CTL_CLEAR_RECORDS);
 	/* Others may have left it elsewhere. */
 	ASSERT_EQ(0, npu_devfreq_unpin());
-	ASSERT_EQ(0, read_text(DIR "delayms", self->delay, sizeof(self->delay)));
+	ASSERT_LT(0, npu_read_file(DIR "delayms", self->delay, sizeof(self->delay)));
 	self->fd = npu_open();
 	ASSERT_LE(0, self->fd);
 	ASSERT_EQ(0, npu_matmul_create(&self->mm, self->fd, 1, 32, 32, 1));
@@ -188,7 +175,7 @@ static bool wait_for_power(const char *state)
 	char text[16];
 
 	do {
-		if (!read_text(DIR "power", text, sizeof(text)) && !strcmp(text, state) &&
+		if (npu_read_file(DIR "power", text, sizeof(text)) > 0 && !strcmp(text, state) &&
 		    (!strcmp(state, "on\n") || npu_power_is_off()))
 			return true;
 		npu_sleep_ms(10);
@@ -207,13 +194,14 @@ static int supply_read(const char *file, char *text, size_t len)
 	if (glob("/sys/class/regulator/*/name", 0, NULL, &found))
 		return ret;
 	for (i = 0; i < found.gl_pathc && ret; i++) {
-		if (read_text(found.gl_pathv[i], name, sizeof(name)) ||
+		if (npu_read_file(found.gl_pathv[i], name, sizeof(name)) < 0 ||
 		    strcmp(name, "vdd_npu_scaled\n"))
 			continue;
 		snprintf(path, sizeof(path), "%.*s/%s",
 			 (int)(strlen(found.gl_pathv[i]) - strlen("/name")), found.gl_pathv[i],
 			 file);
-		ret = read_text(path, text, len);
+		ret = npu_read_file(path, text, len);
+		ret = ret < 0 ? ret : 0;
 	}
 	globfree(&found);
 	return ret;
@@ -241,7 +229,7 @@ TEST_F_TIMEOUT(clock, voltage_follows, 60)
 		snprintf(want, sizeof(want), "%u\n", value);
 		EXPECT_EQ(0, supply_read("microvolts", text, sizeof(text)));
 		EXPECT_STREQ(want, text);
-		EXPECT_EQ(0, read_text(DIR "volt", text, sizeof(text)));
+		EXPECT_LT(0, npu_read_file(DIR "volt", text, sizeof(text)));
 		EXPECT_STREQ(want, text);
 		EXPECT_EQ(0, npu_matmul_run(&self->mm, npu_core(i), 6000));
 	}
@@ -391,7 +379,7 @@ TEST_F(clock, is_a_cooling_device)
 	ASSERT_EQ(0, glob("/sys/class/thermal/cooling_device*", 0, NULL, &found));
 	for (i = 0; i < found.gl_pathc && !is_ours; i++) {
 		snprintf(path, sizeof(path), "%s/type", found.gl_pathv[i]);
-		ASSERT_EQ(0, read_text(path, text, sizeof(text)));
+		ASSERT_LT(0, npu_read_file(path, text, sizeof(text)));
 		is_ours = strstr(text, "npu");
 	}
 	ASSERT_TRUE(is_ours);
@@ -430,7 +418,7 @@ TEST_F(clock, file_freq)
 			TH_LOG("write %u", i);
 		}
 		snprintf(want, sizeof(want), "%lu\n", writes[i].hz);
-		EXPECT_EQ(0, read_text(DIR "freq", text, sizeof(text)));
+		EXPECT_LT(0, npu_read_file(DIR "freq", text, sizeof(text)));
 		EXPECT_STREQ(want, text);
 		EXPECT_EQ(writes[i].hz, npu_devfreq_rate("cur_freq"));
 		EXPECT_EQ(0, npu_action(self->fd, RKNPU_GET_FREQ, &value));
@@ -450,7 +438,7 @@ TEST_F(clock, file_volt)
 
 	EXPECT_EQ(0, npu_action(self->fd, RKNPU_GET_VOLT, &value));
 	snprintf(want, sizeof(want), "%u\n", value);
-	EXPECT_EQ(0, read_text(DIR "volt", text, sizeof(text)));
+	EXPECT_LT(0, npu_read_file(DIR "volt", text, sizeof(text)));
 	EXPECT_STREQ(want, text);
 	EXPECT_EQ(npu_tree_has_supply(), value != 0);
 	EXPECT_EQ(3, write_bytes(DIR "volt", "x=1"));
@@ -461,7 +449,7 @@ TEST_F(clock, file_delayms)
 	char text[32];
 
 	EXPECT_EQ(4, write_bytes(DIR "delayms", "123\n"));
-	EXPECT_EQ(0, read_text(DIR "delayms", text, sizeof(text)));
+	EXPECT_LT(0, npu_read_file(DIR "delayms", text, sizeof(text)));
 	EXPECT_STREQ("123\n", text);
 	EXPECT_EQ(-EFAULT, write_bytes(DIR "delayms", "soon\n"));
 	EXPECT_EQ(-EFAULT, write_bytes(DIR "delayms", "-1\n"));
@@ -491,12 +479,12 @@ TEST_F_TIMEOUT(clock, file_reset, 60)
 	struct rknpu_submit job;
 	char text[16];
 
-	EXPECT_EQ(0, read_text(DIR "reset", text, sizeof(text)));
+	EXPECT_LT(0, npu_read_file(DIR "reset", text, sizeof(text)));
 	EXPECT_STREQ("on\n", text);
 	EXPECT_EQ(2, write_bytes(DIR "reset", "1\n"));
 	EXPECT_EQ(-EINVAL, write_bytes(DIR "reset", "perhaps\n"));
 	EXPECT_EQ(4, write_bytes(DIR "reset", "off\n"));
-	EXPECT_EQ(0, read_text(DIR "reset", text, sizeof(text)));
+	EXPECT_LT(0, npu_read_file(DIR "reset", text, sizeof(text)));
 	EXPECT_STREQ("off\n", text);
 
 	npu_fault(1, VNPU_FAULT_HANG, 0);
@@ -510,7 +498,7 @@ TEST_F_TIMEOUT(clock, file_reset, 60)
 	npu_matmul_destroy(&self->mm);
 	close(self->fd);
 	ASSERT_EQ(0, npu_rebind());
-	EXPECT_EQ(0, read_text(DIR "reset", text, sizeof(text)));
+	EXPECT_LT(0, npu_read_file(DIR "reset", text, sizeof(text)));
 	EXPECT_STREQ("on\n", text);
 	self->fd = npu_open();
 	ASSERT_LE(0, self->fd);

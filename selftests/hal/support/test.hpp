@@ -61,6 +61,16 @@ void check_equal(std::span<const T> a, std::span<const T> b) {
     }
 }
 
+/// For what must happen while a slow job runs. A virtual machine that its host stops for a while may find the job
+/// ended; then the attempt returns false, and is made again.
+template <class F>
+void in_time(F attempt) {
+    bool came_in_time = false;
+    for (int tries = 0; tries < 20 && !came_in_time; ++tries)
+        came_in_time = attempt();
+    assert_true(came_in_time);
+}
+
 /// Random numbers, the same in each run unless RKNPU_TEST_SEED says otherwise.
 class Random {
   public:
