@@ -10,8 +10,8 @@
  * Those that submit one run it through a queue of the same device and return at once. options: NULL for none. The
  * buffers and the weights take part in implicit synchronisation and are kept until the run has ended, so the handles of
  * operator and buffers may be freed before. What the CPU has to add up is RKNPU_ERROR_UNSUPPORTED: products with k
- * beyond 8192, averages of whole maps beyond 31 x 31. Of an operator that takes several passes the submission is the
- * last one.
+ * beyond 8192, averages of whole maps beyond 31 x 31. Of an operator that takes several passes the submission is all of
+ * them: it is cancelled as a whole, and what it has cost is their sum.
  */
 #ifndef RKNPU_OPERATORS_H
 #define RKNPU_OPERATORS_H

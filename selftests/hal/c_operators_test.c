@@ -321,6 +321,43 @@ static void operators_are_queued(void** state) {
     close(fence);
 }
 
+/* The last of poolings that wait for each other, each of three passes: it is waited for and taken back as one job. */
+static void passes_are_one_job(void** state) {
+    enum { kMany = 20, kTries = 20 };
+    rknpu_pooling_shape pool = {RKNPU_POOLING_MAX, RKNPU_DATA_INT8, 16, 300, 17, 300, 17, 1, 1, 0, 0, 0, 0, 0};
+    rknpu_submission* jobs[kMany];
+    rknpu_submit_options options = {0};
+    rknpu_run_result result;
+    rknpu_pooling* pooling;
+    rknpu_queue* queue;
+    rknpu_buffer *in, *out;
+    int code = RKNPU_OK;
+    (void)state;
+
+    MUST(rknpu_pooling_create(device, &pool, &pooling));
+    in = filled(rknpu_pooling_in_bytes(pooling), 3);
+    out = filled(rknpu_pooling_out_bytes(pooling), 0);
+    MUST(rknpu_queue_create(device, &queue));
+    for (int tries = 0; code == RKNPU_OK && tries < kTries; ++tries) {
+        for (int i = 0; i < kMany; ++i) {
+            options.after_count = i > 0;
+            options.after = i > 0 ? (const rknpu_submission* const*)&jobs[i - 1] : NULL;
+            MUST(rknpu_pooling_submit(pooling, queue, in, 0, out, 0, &options, &jobs[i]));
+        }
+        MUST(rknpu_submission_cancel(jobs[kMany - 1]));
+        MUST(rknpu_submission_wait(jobs[0], &result, sizeof(result)));
+        assert_in_range(result.tasks, 3, 1000);
+        code = rknpu_submission_wait(jobs[kMany - 1], NULL, 0); /* OK: it came too late */
+        for (int i = 0; i < kMany; ++i)
+            rknpu_submission_free(jobs[i]);
+    }
+    assert_int_equal(code, RKNPU_ERROR_CANCELLED);
+    rknpu_queue_free(queue);
+    rknpu_pooling_free(pooling);
+    rknpu_buffer_free(in);
+    rknpu_buffer_free(out);
+}
+
 static void what_cannot_be_queued_is_refused(void** state) {
     rknpu_matmul_shape deep = {RKNPU_MATMUL_INT8_TO_INT32, 1, 8193, 32, {1, 0}, 0};
     rknpu_pooling_shape pool = {RKNPU_POOLING_MAX, RKNPU_DATA_INT8, 16, 4, 4, 2, 2, 2, 2, 0, 0, 0, 0, 0};
@@ -379,13 +416,10 @@ static void what_cannot_be_queued_is_refused(void** state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_convolution_runs),
-        cmocka_unit_test(a_convolution_of_halves_runs),
-        cmocka_unit_test(scales_become_factors),
-        cmocka_unit_test(matrices_have_kinds),
-        cmocka_unit_test(maps_are_pooled_and_added),
-        cmocka_unit_test(operators_are_queued),
-        cmocka_unit_test(what_cannot_be_queued_is_refused),
+        cmocka_unit_test(a_convolution_runs),        cmocka_unit_test(a_convolution_of_halves_runs),
+        cmocka_unit_test(scales_become_factors),     cmocka_unit_test(matrices_have_kinds),
+        cmocka_unit_test(maps_are_pooled_and_added), cmocka_unit_test(operators_are_queued),
+        cmocka_unit_test(passes_are_one_job),        cmocka_unit_test(what_cannot_be_queued_is_refused),
     };
     return cmocka_run_group_tests(tests, open_device, close_device);
 }

@@ -4,12 +4,15 @@
 #include "support/fake_driver.hpp"
 #include "support/test.hpp"
 
+#include <rknpu/convolution.hpp>
+#include <rknpu/pooling.hpp>
 #include <rknpu/queue.hpp>
 
 #include <algorithm>
 #include <cerrno>
 #include <condition_variable>
 #include <cstring>
+#include <functional>
 #include <mutex>
 #include <optional>
 #include <thread>
@@ -282,6 +285,76 @@ void jobs_are_cancelled(void**) {
     must_fail(e.wait(), Errc::Cancelled);
 }
 
+// An operator of so many passes with so many tasks in all.
+void check_passes(FakeDriver& driver, std::size_t passes, std::size_t tasks,
+                  const std::function<rknpu::Result<Submission>()>& submit) {
+    auto& jobs = driver.async_jobs;
+    assert_int_equal(jobs.size(), 0);
+    const Submission runs = must(submit());
+    assert_int_equal(jobs.size(), passes);
+    for (std::size_t i = 0; i < passes; ++i) {
+        assert_false(must(runs.done()));
+        if (i > 0)
+            assert_int_equal(jobs[i].waits.at(0), jobs[i - 1].signals.at(0));
+        driver.finish(i, job_result(0, 1u << i, 10, 0, 100, 105));
+    }
+    const auto all = must(runs.wait());
+    assert_int_equal(all.hardware_time.count(), 5 * passes);
+    assert_int_equal(all.tasks, tasks);
+    assert_int_equal(all.cores.bits(), (1u << passes) - 1);
+
+    // The one that runs and those that wait, the last of these first, so that none begins meanwhile.
+    const Submission cancelled = must(submit());
+    must(cancelled.cancel());
+    const auto calls = driver.named("CANCEL");
+    assert_int_equal(calls.size(), passes);
+    for (std::size_t i = 0; i < passes; ++i) {
+        assert_int_equal(calls[i]->object, jobs[2 * passes - 1 - i].signals.at(0));
+        assert_true(jobs[passes + i].ended);
+    }
+    must_fail(cancelled.wait(), Errc::Cancelled);
+
+    // Not the last one's error, which only tells that it did not run.
+    const Submission fails = must(submit());
+    driver.finish(2 * passes, job_result(-EFAULT, 1, 0, 0, 100, 105));
+    must(fails.cancel());
+    must_fail(fails.wait(), Errc::NpuFault);
+
+    driver.most_async_jobs = jobs.size() + passes - 1;
+    must_fail(submit(), std::make_error_code(std::errc::not_enough_memory));
+    for (const auto& job : jobs)
+        assert_true(job.ended);
+}
+
+void passes_are_one_submission(void**) {
+    FakeDriver driver;
+    driver.ends_at_once = false;
+    const Device device = open_fake(driver);
+    const Queue queue = must(Queue::create(device));
+    auto pool = must(rknpu::Pooling::create(
+        device, rknpu::PoolingShape::global(rknpu::PoolingKind::Max, rknpu::DataType::Int8, {16, 300, 17})));
+    const Buffer in = must(Buffer::allocate(device, pool.in_bytes())),
+                 out = must(Buffer::allocate(device, pool.out_bytes()));
+    check_passes(driver, 3, pool.tasks(), [&] { return pool.submit(queue, in, out); });
+}
+
+void a_padded_copy_and_its_convolution_are_one_submission(void**) {
+    FakeDriver driver;
+    driver.ends_at_once = false;
+    const Device device = open_fake(driver);
+    const Queue queue = must(Queue::create(device));
+    rknpu::ConvolutionShape shape;
+    shape.in_channels = shape.out_channels = 16;
+    shape.in_height = shape.in_width = 8;
+    shape.kernel_height = shape.kernel_width = 1;
+    shape.pad_left = 20;
+    const std::vector<std::int8_t> weights(16 * 16);
+    auto conv = must(rknpu::Convolution::create(device, shape, weights));
+    const Buffer in = must(Buffer::allocate(device, conv.in_bytes())),
+                 out = must(Buffer::allocate(device, conv.out_bytes()));
+    check_passes(driver, 2, conv.tasks(), [&] { return conv.submit(queue, in, out); });
+}
+
 // Whoever drops everything gets his job all the same, and the place of its result is nobody else's meanwhile.
 void jobs_outlive_their_handles(void**) {
     FakeDriver driver;
@@ -531,6 +604,8 @@ const CMUnitTest kTests[] = {
     cmocka_unit_test(a_batch_that_fails_is_taken_back),
     cmocka_unit_test(shared_buffers_are_named),
     cmocka_unit_test(jobs_are_cancelled),
+    cmocka_unit_test(passes_are_one_submission),
+    cmocka_unit_test(a_padded_copy_and_its_convolution_are_one_submission),
     cmocka_unit_test(jobs_outlive_their_handles),
     cmocka_unit_test(many_jobs_are_in_flight),
     cmocka_unit_test(the_vendor_runs_as_many_as_it_has_cores),

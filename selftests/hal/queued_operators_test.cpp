@@ -32,8 +32,13 @@ using rknpu::UniqueFd;
 
 namespace {
 
-// Tasks that keep a core busy for long enough that what waits for them can be looked at.
-constexpr std::size_t kLong = 6000;
+// Keeps a core busy for long enough that what waits for it can be looked at.
+rknpu::Job long_job(const Device& device, const RowMemory& rows) {
+    std::vector<rknpu::CommandList> many;
+    for (int i = 0; i < 6000; ++i)
+        many.push_back(rows.list());
+    return must(rknpu::Job::create(device, many));
+}
 
 using Bytes = std::vector<std::int8_t>;
 
@@ -157,6 +162,49 @@ void padding_is_each_submissions_own(void**) {
     }
 }
 
+// A pooling in passes that waits, and what waits for it.
+void passes_are_cancelled_together(void**) {
+    const Device device = test_device();
+    const Queue queue = must(Queue::create(device));
+    const rknpu::layout::MapShape map{16, 300, 17};
+    auto pool =
+        must(Pooling::create(device, rknpu::PoolingShape::global(rknpu::PoolingKind::Max, rknpu::DataType::Int8, map)));
+    auto larger = must(Elementwise::create(device, larger_of(pool.out_shape())));
+    const Buffer in = must(Buffer::allocate(device, pool.in_bytes()));
+    const Buffer maxima = must(Buffer::allocate(device, std::max(pool.out_bytes(), larger.bytes())));
+    const Buffer out = must(Buffer::allocate(device, larger.bytes()));
+    auto write = must(in.access(Access::Write));
+    std::memset(write.bytes().data(), 7, write.bytes().size());
+    must(write.end());
+    const Bytes sevens(map.channels, 7), zeros(map.channels, 0);
+
+    const RowMemory rows(device);
+    const rknpu::Job slow_job = long_job(device, rows);
+    in_time([&] {
+        const Submission slow = must(queue.submit(slow_job));
+        const Submission* const after[] = {&slow};
+        const Submission pooled = must(pool.submit(queue, in, maxima, {.after = after}));
+        const Submission* const after_passes[] = {&pooled};
+        const Submission last = must(larger.submit(queue, maxima, maxima, out, {.after = after_passes}));
+        must(pooled.cancel());
+        if (must(slow.done()))
+            return false;
+        must_fail(pooled.wait(), Errc::Cancelled);
+        must_fail(last.wait(), Errc::Cancelled);
+        must(slow.wait());
+        must(queue.wait_idle());
+        check_equal<std::int8_t>(read_map(pool.out_shape(), maxima), zeros);
+        check_equal<std::int8_t>(read_map(pool.out_shape(), out), zeros);
+        return true;
+    });
+
+    const Submission pooled = must(pool.submit(queue, in, maxima));
+    const Submission* const after_passes[] = {&pooled};
+    must(must(larger.submit(queue, maxima, maxima, out, {.after = after_passes})).wait());
+    assert_int_equal(must(pooled.wait()).tasks, pool.tasks());
+    check_equal<std::int8_t>(read_map(pool.out_shape(), out), sevens);
+}
+
 // As a pipeline does it: the frame's fence goes in, that of the result comes out, and cores share the work.
 void fences_go_in_and_out(void**) {
     Random random("fences_go_in_and_out");
@@ -236,10 +284,7 @@ void memory_tells_when_it_is_ready(void**) {
     }
     assert_true(written.ok()); // nobody has written yet
     const RowMemory rows(device);
-    std::vector<rknpu::CommandList> many;
-    for (std::size_t i = 0; i < kLong; ++i)
-        many.push_back(rows.list());
-    const Submission slow = must(queue.submit(must(rknpu::Job::create(device, many))));
+    const Submission slow = must(queue.submit(long_job(device, rows)));
     const Submission* const after[] = {&slow};
     const Submission job = must(conv.submit(queue, input, output, {.after = after}));
     const UniqueFd ready = must(rknpu::dmabuf::fence(dmabuf.get(), Access::Read));
@@ -251,8 +296,8 @@ void memory_tells_when_it_is_ready(void**) {
 
 const CMUnitTest kTests[] = {
     cmocka_unit_test(operators_follow_each_other),   cmocka_unit_test(padding_is_each_submissions_own),
-    cmocka_unit_test(fences_go_in_and_out),          cmocka_unit_test(products_are_queued),
-    cmocka_unit_test(memory_tells_when_it_is_ready),
+    cmocka_unit_test(passes_are_cancelled_together), cmocka_unit_test(fences_go_in_and_out),
+    cmocka_unit_test(products_are_queued),           cmocka_unit_test(memory_tells_when_it_is_ready),
 };
 
 } // namespace

@@ -125,7 +125,7 @@ class [[gnu::visibility("default")]] Convolution {
     /**
      * The same through a queue: returns at once. Input, output and weights are kept until the run has ended, also when
      * the plan is gone, and take part in implicit synchronisation. Where padding takes a copy of the input, the
-     * Submission is what follows: RunResult is without the copy, and cancel() leaves that one to run.
+     * Submission is both: RunResult is their sum, and cancel() cancels what has not ended of them.
      * Errors: BadLayout (offset), TooSmall, those of Queue::submit.
      */
     Result<Submission> submit(const Queue& queue, BufferView in, BufferView out,

@@ -80,8 +80,8 @@ class [[gnu::visibility("default")]] Pooling {
     /**
      * The same through a queue: returns at once. Input and output are kept until the run has ended, also when the plan
      * is gone, and take part in implicit synchronisation. A whole map that is larger than the kernel takes passes one
-     * after the other, of which the Submission is the last one: RunResult is that one's, and cancel() leaves the
-     * others to run.
+     * after the other, of which the Submission is all: RunResult is their sum, and cancel() cancels those that have not
+     * ended.
      * Errors: BadLayout (offset), TooSmall, those of Queue::submit.
      */
     Result<Submission> submit(const Queue& queue, BufferView in, BufferView out,

@@ -8,6 +8,7 @@
 #include "ops/convolution_padding.hpp"
 #include "ops/convolution_plan.hpp"
 #include "ops/convolution_weights.hpp"
+#include "queue/passes.hpp"
 
 #include <algorithm>
 #include <cstring>
@@ -316,15 +317,18 @@ Result<Submission> Convolution::submit(const Queue& queue, BufferView in, Buffer
         if (!padded)
             return padded.error();
         const std::uint32_t at = padded->dma_address();
-        const auto copied =
-            submit_one(*state_->copy, queue, in.buffer, *padded, {places->in, 0, inside(*state_, at)}, options);
+        detail::Passes passes(options);
+        auto copied = passes.add([&](const SubmitOptions& own) {
+            return submit_one(*state_->copy, queue, in.buffer, *padded, {places->in, 0, inside(*state_, at)}, own);
+        });
         if (!copied)
-            return copied.error();
-        const Submission* const after[] = {&*copied};
-        SubmitOptions own = options;
-        own.wait_for = {};
-        own.after = after;
-        return submit_one(*state_, queue, *padded, out.buffer, {at, 0, places->out}, own);
+            return std::move(copied).error();
+        auto convolved = passes.add([&](const SubmitOptions& own) {
+            return submit_one(*state_, queue, *padded, out.buffer, {at, 0, places->out}, own);
+        });
+        if (!convolved)
+            return std::move(convolved).error();
+        return passes.together();
     });
 }
 

@@ -5,6 +5,7 @@
 #include "ops/bound_jobs.hpp"
 #include "ops/global_average.hpp"
 #include "ops/pooling_plan.hpp"
+#include "queue/passes.hpp"
 
 #include <algorithm>
 #include <optional>
@@ -108,8 +109,7 @@ Result<detail::Places> locate(const detail::PoolingState& state, const BufferVie
 // All passes, each after the one before. What lies between them is this submission's own, as several may be under way.
 Result<Submission> submit_stages(detail::PoolingState& state, const Queue& queue, const Buffer& in, const Buffer& out,
                                  const detail::Places& places, const SubmitOptions& options) {
-    SubmitOptions own = options;
-    std::optional<Submission> before;
+    detail::Passes passes(options);
     Buffer source = in.share();
     std::uint32_t from = places.in;
     for (std::size_t i = 0; i < state.stages.size(); ++i) {
@@ -119,19 +119,15 @@ Result<Submission> submit_stages(detail::PoolingState& state, const Queue& queue
             return std::move(target).error();
         const std::uint32_t to = last ? places.out : target->dma_address();
         const BufferUse uses[] = {{source, Access::Read}, {*target, Access::Write}};
-        const Submission* const after = before ? &*before : nullptr;
-        if (after) {
-            own.wait_for = {};
-            own.after = {&after, 1};
-        }
-        auto submitted = state.stages[i]->jobs.submit(queue, {from, 0, to}, uses, own);
-        if (!submitted)
-            return std::move(submitted).error();
-        before = *std::move(submitted);
+        auto added = passes.add([&](const SubmitOptions& own) {
+            return state.stages[i]->jobs.submit(queue, {from, 0, to}, uses, own);
+        });
+        if (!added)
+            return std::move(added).error();
         source = *std::move(target);
         from = to;
     }
-    return *std::move(before);
+    return passes.together();
 }
 
 } // namespace

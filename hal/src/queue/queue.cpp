@@ -103,7 +103,7 @@ Result<Submission> Queue::submit(const Job& job, const SubmitOptions& options) c
         for (const Submission* const before : options.after) {
             if (before->state()->queue() != state_->identity())
                 return Error(Errc::InvalidArgument, "`after` names a job of another queue; use its fence()");
-            after.push_back(before->state());
+            after.push_back(before->state()->end());
         }
         request->after = after;
         auto submitted = state_->submit(*request);

@@ -13,7 +13,7 @@
 namespace rknpu::detail {
 
 /// A submission. All members may be called from several threads at once.
-class SubmittedJob {
+class SubmittedJob : public std::enable_shared_from_this<SubmittedJob> {
   public:
     SubmittedJob() = default;
     SubmittedJob(const SubmittedJob&) = delete;
@@ -22,6 +22,8 @@ class SubmittedJob {
 
     /// QueueState::identity() of the queue that it was given to.
     virtual const void* queue() const noexcept = 0;
+    /// The queue's own job whose end is the end of this submission.
+    virtual std::shared_ptr<SubmittedJob> end() { return shared_from_this(); }
     /// Whether it ended until `deadline`, nanoseconds of CLOCK_MONOTONIC.
     virtual Result<bool> wait_until(std::int64_t deadline) = 0;
     /// Of a job that has ended.

@@ -163,6 +163,24 @@ class Test(unittest.TestCase):
         with out.access(Access.READ, np.int32, (5,)) as result:
             np.testing.assert_array_equal(result, row.ravel() @ b.astype(np.int64))
 
+    def test_passes_are_one_job(self):
+        """The last of poolings that wait for each other, each of three passes."""
+        queue = Queue(self.device)
+        pool = Pooling(self.device, rknpu.PoolingKind.MAX, (16, 300, 17), (300, 17))
+        source, target = Buffer(self.device, pool.in_bytes), Buffer(self.device, pool.out_bytes)
+        for _ in range(20):
+            jobs = [pool.submit(queue, source, target)]
+            for _ in range(20):
+                jobs.append(pool.submit(queue, source, target, after=jobs[-1:]))
+            jobs[-1].cancel()
+            self.assertGreaterEqual(jobs[0].wait().tasks, 3)
+            try:
+                jobs[-1].wait()  # it came too late
+            except rknpu.Error as error:
+                self.assertEqual(error.code, "cancelled")
+                return
+        self.fail("never in time")
+
     def test_what_cannot_be_queued_is_refused(self):
         queue = Queue(self.device)
         deep = Matmul(self.device, 1, np.zeros((8193, 32), np.int8))

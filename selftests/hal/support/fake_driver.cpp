@@ -207,6 +207,7 @@ int FakeDriver::dispatch(int fd, unsigned long request, void* argument) {
     case DRM_IOCTL_RKNPU_SUBMIT_ASYNC:
         return submit_async(*static_cast<rknpu_submit_async*>(argument));
     case DRM_IOCTL_RKNPU_CANCEL:
+        call.object = static_cast<rknpu_cancel*>(argument)->handle;
         return cancel(static_cast<rknpu_cancel*>(argument)->handle);
     case DRM_IOCTL_SYNCOBJ_CREATE: {
         const std::uint32_t handle = next_syncobj_++;
