@@ -64,6 +64,8 @@ struct rknpu_node {
 	struct rknpu_devfreq *devfreq;
 	/** @powered: registers may be touched; cleared before the clocks go off */
 	bool powered;
+	/** @sleeps: the system sleeps, and the node has to be woken with all that it needs */
+	bool sleeps;
 	/** @start: physical address of the first core's registers */
 	resource_size_t start;
 	/** @num_cores: number of @io */

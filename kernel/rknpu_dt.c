@@ -363,6 +363,33 @@ static int rknpu_node_suspend(struct device *dev)
 	return 0;
 }
 
+/*
+ * A device that will be needed again counts as working all the time on 6.17 and newer, and so do
+ * its IOMMU and its power domains. The kernel would then start their clocks when interrupts are
+ * still off, and a firmware that is spoken to through a mailbox can't answer. So it counts as
+ * suspended, as on older kernels.
+ */
+static int force_suspend(struct rknpu_node *node)
+{
+	int ret = pm_runtime_force_suspend(node->dev);
+
+	if (!ret && !pm_runtime_status_suspended(node->dev)) {
+		ret = pm_runtime_set_suspended(node->dev);
+		node->sleeps = !ret;
+	}
+	return ret;
+}
+
+static int force_resume(struct rknpu_node *node)
+{
+	int ret = node->sleeps ? pm_runtime_set_active(node->dev) : 0;
+
+	node->sleeps = false;
+	if (ret)
+		pm_runtime_enable(node->dev);
+	return ret ?: pm_runtime_force_resume(node->dev);
+}
+
 /* The node that stands for the device sleeps before all others and wakes behind them. */
 static int rknpu_node_sleep(struct device *dev)
 {
@@ -371,7 +398,7 @@ static int rknpu_node_sleep(struct device *dev)
 
 	if (node->rknpu)
 		rknpu_suspend(node->rknpu);
-	ret = pm_runtime_force_suspend(dev);
+	ret = force_suspend(node);
 	if (ret && node->rknpu)
 		rknpu_resume(node->rknpu, 0);
 	return ret;
@@ -380,7 +407,7 @@ static int rknpu_node_sleep(struct device *dev)
 static int rknpu_node_wake(struct device *dev)
 {
 	struct rknpu_node *node = dev_get_drvdata(dev);
-	int ret = pm_runtime_force_resume(dev);
+	int ret = force_resume(node);
 
 	if (node->rknpu)
 		rknpu_resume(node->rknpu, ret);
