@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
 # The driver builds without a warning at W=1, and sparse has nothing to say, on all kernels: as a module out of tree, in
-# tree, and for 32-bit Arm.
+# tree, and for 32-bit Arm; with all that it can make use of, and with nothing of it.
 . "$(dirname "$0")/lib.sh"
 
 sparse=(C=2 CF='-Wno-context -Wsparse-error')
@@ -11,7 +11,7 @@ arm64=(ARCH=arm64 CROSS_COMPILE=aarch64-linux-gnu-)
 arm=(ARCH=arm CROSS_COMPILE=arm-linux-gnueabihf-)
 
 # What the driver needs of a configuration, and no more
-cat >config <<END
+cat >least <<END
 CONFIG_ARCH_MULTI_V7=y
 CONFIG_ARCH_ROCKCHIP=y
 CONFIG_MMU=y
@@ -21,9 +21,40 @@ CONFIG_DRM=y
 CONFIG_ROCKCHIP_RKNPU=m
 END
 
+# And what it makes use of
+cat - least >most <<END
+CONFIG_COMPAT=y
+CONFIG_DEBUG_FS=y
+CONFIG_DEBUG_KERNEL=y
+CONFIG_FAULT_INJECTION=y
+CONFIG_FAULT_INJECTION_DEBUG_FS=y
+CONFIG_IOMMU_SUPPORT=y
+CONFIG_PM_DEVFREQ=y
+CONFIG_PM_OPP=y
+CONFIG_PROC_FS=y
+CONFIG_REGULATOR=y
+CONFIG_RESET_CONTROLLER=y
+CONFIG_ROCKCHIP_RKNPU_PROC_FS=y
+CONFIG_SUSPEND=y
+END
+
 # What is said about symbols where the rest of the kernel is not built
 of_absent_symbols='undefined!|is missing\.$|may not have dependencies or modversions|many unresolved symbol|suppressed .* unresolved'
 of_absent_symbols+='|You can set KBUILD_MODPOST_WARN|proceed at your own risk'
+
+# taken FRAGMENT CONFIG: the driver is there, and what it makes use of is as the fragment says
+taken() {
+	local symbol
+	for symbol in ROCKCHIP_RKNPU{,_PROC_FS,_DEBUG_FS} PM_DEVFREQ FAULT_INJECTION_DEBUG_FS; do
+		if [ $symbol = ROCKCHIP_RKNPU ]; then
+			grep -qx CONFIG_$symbol=m "$2"
+		elif [ "$1" = most ]; then
+			grep -qx CONFIG_$symbol=y "$2"
+		else
+			! grep -q "CONFIG_$symbol=" "$2"
+		fi || return
+	done
+}
 
 # functions_of_64_bit: that 32-bit kernels don't have
 functions_of_64_bit() { arm-linux-gnueabihf-nm -u "$1" | grep -E '__aeabi_(u?ldiv|[fd])|__(u?div|u?mod)di3'; }
@@ -47,15 +78,17 @@ for version in 6.1 6.12 7.x; do
 	for architecture in arm64 arm; do
 		declare -n options=$architecture
 		kmake() { make -s -C linux O="$work/$version-$architecture" -j"$(nproc)" "${options[@]}" "$@"; }
-		run kmake KCONFIG_ALLCONFIG="$work/config" allnoconfig
-		check "$version, $architecture: a configuration with little more than the driver" \
-			grep -qx CONFIG_ROCKCHIP_RKNPU=m "$version-$architecture/.config"
-		run kmake modules_prepare
-		check "$version, $architecture: the kernel is prepared" works
-		# The rest of the kernel, which has the symbols, is not built.
-		run kmake "${strict[@]}" KBUILD_MODPOST_WARN=1 drivers/rknpu/rknpu.ko
-		check "$version, $architecture: module in tree" works
-		check "$version, $architecture: without a word" [ -z "$(grep -vE "$of_absent_symbols" errors)" ]
+		for config in most least; do
+			run kmake KCONFIG_ALLCONFIG="$work/$config" allnoconfig
+			check "$version, $architecture: a configuration with the driver, and with $config of the rest" \
+				taken "$config" "$version-$architecture/.config"
+			run kmake modules_prepare
+			check "$version, $architecture, $config: the kernel is prepared" works
+			# The rest of the kernel, which has the symbols, is not built.
+			run kmake "${strict[@]}" KBUILD_MODPOST_WARN=1 drivers/rknpu/rknpu.ko
+			check "$version, $architecture, $config: module in tree" works
+			check "$version, $architecture, $config: without a word" [ -z "$(grep -vE "$of_absent_symbols" errors)" ]
+		done
 	done
 	check "$version, arm: no division that a 32-bit kernel lacks" \
 		[ -z "$(functions_of_64_bit "$version-arm/drivers/rknpu/rknpu.o")" ]

@@ -8,6 +8,9 @@ cp -al "$source" linux || exit
 export ARCH=arm64 CROSS_COMPILE=aarch64-linux-gnu-
 kmake() { make -s -C linux O="$work/build" -j"$(nproc)" W=1 KCFLAGS=-Werror "$@"; }
 
+# Whoever runs this need not be known to git.
+export GIT_CONFIG_COUNT=2 GIT_CONFIG_KEY_0=user.name GIT_CONFIG_VALUE_0='A Tester'
+export GIT_CONFIG_KEY_1=user.email GIT_CONFIG_VALUE_1=tester@example.org
 run "$repo/tools/bsp/patches" "$source" series
 check "the series is made" works
 mapfile -t patches < <(ls series/*.patch)
