@@ -46,10 +46,10 @@ of_absent_symbols+='|You can set KBUILD_MODPOST_WARN|proceed at your own risk'
 taken() {
 	local symbol
 	for symbol in ROCKCHIP_RKNPU{,_PROC_FS,_DEBUG_FS} PM_DEVFREQ FAULT_INJECTION_DEBUG_FS; do
-		if [ $symbol = ROCKCHIP_RKNPU ]; then
-			grep -qx CONFIG_$symbol=m "$2"
+		if [ "$symbol" = ROCKCHIP_RKNPU ]; then
+			grep -qx "CONFIG_$symbol=m" "$2"
 		elif [ "$1" = most ]; then
-			grep -qx CONFIG_$symbol=y "$2"
+			grep -qx "CONFIG_$symbol=y" "$2"
 		else
 			! grep -q "CONFIG_$symbol=" "$2"
 		fi || return
