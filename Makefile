@@ -12,7 +12,7 @@ KDIR ?= /lib/modules/$(shell uname -r)/build
 MODULE_DIR ?= build/module/$(shell cat '$(KDIR)/include/config/kernel.release' 2>/dev/null)
 JOBS ?= $(shell nproc)
 PREFIX ?= /usr/local
-GUEST := ARCH=arm64 CROSS_COMPILE=aarch64-linux-gnu-
+GUEST := ARCH=arm64 CROSS_COMPILE=aarch64-linux-gnu- CC='$(CURDIR)/tools/cmake/cached aarch64-linux-gnu-gcc'
 
 # say(text): where the time goes, in the long targets
 say = @printf '\n== %s\n' '$(1)'

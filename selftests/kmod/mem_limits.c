@@ -80,6 +80,20 @@ FIXTURE_TEARDOWN(limits)
 	close(self->fd);
 }
 
+/* The space of addresses is given back: more than all of it passes through here. */
+TEST_F_TIMEOUT(limits, addresses_are_reused, 300)
+{
+	__u32 handle;
+	unsigned int i;
+
+	for (i = 0; i < DOMAIN_SIZE / (4 * MIB) + 80; i++) {
+		ASSERT_EQ(0, create(self->fd, 4 * MIB, &handle)) {
+			TH_LOG("buffer %u", i);
+		}
+		ASSERT_EQ(0, npu_destroy(self->fd, handle));
+	}
+}
+
 /* Sizes that can't be, whatever memory there is: not a matter of memory. */
 TEST_F(limits, sizes_that_no_domain_has)
 {

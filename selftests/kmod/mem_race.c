@@ -327,7 +327,7 @@ static int finish(struct racer *r)
 /* Races in the calling process. 0, or -errno when something was not as it must be. */
 static int run_race(unsigned int files, unsigned int seed)
 {
-	const long ms = npu_kernel_is_slow() ? 12000 : 4000;
+	const long ms = npu_kernel_is_slow() ? 12000 : 2000;
 	struct npu_matmul mm[THREADS];
 	struct racer racers[THREADS];
 	unsigned long calls = 0, good = 0;

@@ -432,21 +432,6 @@ TEST_F(mem, many_buffers_are_apart)
 		EXPECT_EQ(0, npu_destroy(self->fd, arg[i].handle));
 }
 
-/* The space of addresses is given back: far more than 4 GiB pass through it here. */
-TEST_F_TIMEOUT(mem, addresses_are_reused, 300)
-{
-	unsigned int i;
-
-	for (i = 0; i < 1100; i++) {
-		struct rknpu_mem_create arg = { .size = 4 * MIB, .flags = NPU_DATA };
-
-		ASSERT_EQ(0, npu_create(self->fd, &arg)) {
-			TH_LOG("buffer %u", i);
-		}
-		ASSERT_EQ(0, npu_destroy(self->fd, arg.handle));
-	}
-}
-
 TEST_F(mem, map_unknown_handle)
 {
 	static const __u32 handles[] = { 0, 1, 99, 0x80000000, 0xffffffff };

@@ -502,7 +502,7 @@ static void *use_handles(void *arg)
 TEST_F_TIMEOUT(defect, handles_closed_meanwhile, 60)
 {
 	struct racer closer = { .fd = self->fd }, user = { .fd = self->fd };
-	long before = npu_used_memory(), end = npu_now_ms() + 3000;
+	long before = npu_used_memory(), end = npu_now_ms() + 1000;
 	unsigned int made = 0;
 	pthread_t threads[2];
 
