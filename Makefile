@@ -153,7 +153,7 @@ install-vm: rknpu-vm-bundle ## Install the program rknpu-vm below PREFIX= (defau
 ## Packages ------------------------------------------------------------------------------------------------------------
 
 .PHONY: deb dkms
-deb: ## Build the Debian packages into build/deb; DEB_ARCH= for another architecture
+deb: ## Build the Debian packages into build/deb; DEB_ARCH= for another architecture, into build/deb-ARCH
 	tools/setup/install build deb
 	tools/packaging/deb $(DEB_ARCH)
 dkms: ## Lay the module's source out for DKMS, into build/dkms
@@ -173,8 +173,8 @@ check-debug: vm guest-debug ## Run the driver's tests on a kernel that checks it
 	selftests/runner/run debug
 check-kernels: setup vm guest-kernels ## Run the VM's tests on the oldest and the newest kernel, and with the driver built in; slow
 	selftests/runner/run builds builtin 6.1 7.x
-check-packages: setup deb ## Build the Debian packages, and install and remove them in a clean system; needs root
-	tools/vm/kernel/build >/dev/null
+check-packages: setup vm deb ## Build the Debian packages, install and remove them in a clean system, and try them on the virtual board; needs root
+	tools/packaging/deb arm64
 	selftests/runner/run packages
 
 .PHONY: fuzz

@@ -1,17 +1,19 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
-# The packages of `make deb`: what lintian says, the module's build by DKMS, and how they install in a clean system and go
-# again. Needs root, for the clean system.
+# The packages of `make deb`: what lintian says, the module's build by DKMS, how they install in a clean system and go
+# again; and those for arm64, on the virtual board. Needs root, for the clean system.
 . "$(dirname "$0")/../kernels/lib.sh"
 
 version=$("$repo/tools/packaging/version")
 release=$(. /etc/os-release && echo "$VERSION_CODENAME")
 triplet=$(dpkg-architecture -qDEB_HOST_MULTIARCH)
 mapfile -t packages < <(ls "$repo"/build/deb/*.deb)
+arm64=$repo/build/deb-arm64
 [ ${#packages[@]} -gt 0 ] || { echo "Bail out! no packages: make deb"; exit 1; }
+[ -d "$arm64" ] || { echo "Bail out! no packages for arm64: make deb DEB_ARCH=arm64"; exit 1; }
 
 check "the version is written in one place" \
-	[ "$(cd "$repo" && git grep -lF "$version" -- ':!docs' ':!hal/src' | grep -cE '(CMakeLists.txt|conf|control|Makefile|version)$')" -eq 1 ]
+	[ "$(git -C "$repo" grep -lF "$version")" = tools/cmake/CMakeLists.txt ]
 for package in "${packages[@]}"; do
 	check "$(basename "$package"): its version" [ "$(dpkg-deb --field "$package" Version)" = "$version" ]
 done
@@ -44,6 +46,31 @@ echo CONFIG_ROCKCHIP_RKNPU=y | cat "$kdir/.config" - >vendor/.config
 dkms_build 6.1.0-vendor aarch64 "$work/vendor"
 unset ARCH CROSS_COMPILE
 check "not where the driver is a part of the kernel" [ "$status" -eq 77 ]
+
+# The packages for a board that are built on another machine, and a program that was built with them, on the virtual board:
+# through the module that DKMS built
+run lintian --fail-on error,warning --allow-root --tag-display-limit 0 "$arm64"/*.changes
+check "arm64: lintian has nothing to say" works
+check "arm64: not a word" [ ! -s output ]
+for package in librknpu0 librknpu-dev rknpu-tools; do
+	file=$arm64/${package}_${version}_arm64.deb
+	check "arm64: $package is for it" [ "$(dpkg-deb --field "$file" Architecture)" = arm64 ]
+	dpkg-deb --extract "$file" board
+done
+check "arm64: the library depends on the C++ library" \
+	grep -q 'libc6 (>= .*libstdc++6 (>= ' <(dpkg-deb --field "$arm64/librknpu0_${version}_arm64.deb" Depends)
+awk '/^```cpp$/ {on = 1; next} /^```$/ {on = 0} on' "$repo/docs/hal-guide.md" >guide.cpp
+# shellcheck disable=SC2046 # words
+run aarch64-linux-gnu-g++ -std=c++20 guide.cpp -o board/usr/bin/guide $(PKG_CONFIG_SYSROOT_DIR=$work/board \
+	PKG_CONFIG_LIBDIR=$work/board/usr/lib/aarch64-linux-gnu/pkgconfig pkg-config --cflags --libs rknpu)
+check "arm64: the guide's example is built with them" works
+mkdir -p "board/lib/modules/$kernel/updates"
+cp "$module" "board/lib/modules/$kernel/updates/"
+run "$repo/tools/vm/run" --dt bsp --guest board --log kernel.log --timeout 60 -- \
+	sh -c 'export LD_LIBRARY_PATH=/usr/lib/aarch64-linux-gnu; modprobe rknpu && guide && rknpu-regcmd --help'
+check "arm64: it runs on the virtual board" works
+check "arm64: with the result that it should have" says 'c[0][0] = 384'
+check "arm64: rknpu-regcmd runs" says 'usage: rknpu-regcmd'
 
 # A clean system of this machine's release, from where this machine has its packages
 # shellcheck disable=SC2016 # apt expands it
