@@ -290,6 +290,8 @@ static int map_bo(struct rknpu_mapping *mapping, struct rknpu_domain *domain, u6
 		ret = map_run(mapping, domain, mapped, sg_dma_address(sg) + from, len);
 		if (ret)
 			return ret;
+		/* There may be a million of them. */
+		cond_resched();
 	}
 	return *mapped == size ? 0 : -EINVAL;
 }

@@ -292,7 +292,7 @@ static void *compute(void *arg)
 
 	w->ret = npu_matmul_create(&mm, w->fd, 3, 64, 32, w->id);
 	while (!w->ret && npu_now_ms() < w->end_ms) {
-		w->ret = npu_matmul_run(&mm, w->id % 4 ? 1U << (w->id % 4 - 1) : 0, 6000);
+		w->ret = npu_matmul_run(&mm, w->id % 4 ? npu_core(w->id % 4 - 1) : 0, 6000);
 		w->rounds++;
 	}
 	npu_matmul_destroy(&mm);

@@ -260,7 +260,7 @@ static void submit(struct racer *r)
 
 	if (next(r) % 4)
 		return;
-	ret = npu_matmul_run(r->mm, mask == 3 ? 0 : mask, 20000);
+	ret = npu_matmul_run(r->mm, npu_mask_valid(mask) && mask < 3 ? mask : 0, 20000);
 	expect(r, "SUBMIT", ret, 0, 0, 0);
 }
 

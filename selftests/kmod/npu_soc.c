@@ -10,25 +10,32 @@
 #define KIB 1024
 #define MHZ 1000000
 
+/* Of the firmware, or a fixed one where the model has none */
+#define SCMI "scmi_clk_npu"
+#define FIXED "clk_npu"
+
 #define STATUS "PC.TASK_STATUS"
 #define STATUS_V2 "PC.TASK_STATUS_V2"
 
 static const struct npu_soc socs[] = {
-	{ "rk3588", 3588, 3, 4095, 0x46495245, 2, 32, .hz = 200 * MHZ, .iommu = true,
-	  .domains = true, .task_status = STATUS, .sram = 956 * KIB },
-	{ "rk3583", 3583, 2, 4095, 0x46495245, 2, 32, .hz = 200 * MHZ, .iommu = true,
-	  .domains = true, .task_status = STATUS, .sram = 956 * KIB },
-	{ "rk3576", 3576, 2, 65535, 0, 2, 32, .hz = 198 * MHZ, .iommu = true, .counters = true,
-	  .task_status = STATUS_V2, .common_resets = true, .sram = 480 * KIB,
-	  .nbuf_start = 0x3fe80000, .nbuf = 1024 * KIB },
-	{ "rk3568", 3568, 1, 4095, 0, 1, 16, .hz = 600 * MHZ, .iommu = true, .counters = true,
-	  .task_status = STATUS, .bandwidth = true },
-	{ "rk3562", 3562, 1, 65535, 0, 2, 16, .hz = 600 * MHZ, .iommu = true, .counters = true,
-	  .task_status = STATUS_V2, .nbuf_start = 0xfe400000, .nbuf = 256 * KIB },
-	{ "rv1106", 1106, 1, 65535, 0x54524548, 2, 16, .hz = 420 * MHZ, .counters = true,
-	  .task_status = STATUS },
-	{ "rv1126b", 1126, 1, 65535, 0, 2, 32, .hz = 600 * MHZ, .iommu = true, .counters = true,
-	  .task_status = STATUS_V2, .nbuf_start = 0x3ff30000, .nbuf = 512 * KIB },
+	{ "rk3588", 3588, 3, 4095, 0x46495245, 2, 32, .clock = SCMI, .hz = 200 * MHZ,
+	  .iommu = true, .domains = true, .task_status = STATUS, .sram = 956 * KIB },
+	{ "rk3583", 3583, 2, 4095, 0x46495245, 2, 32, .clock = SCMI, .hz = 200 * MHZ,
+	  .iommu = true, .domains = true, .task_status = STATUS, .sram = 956 * KIB },
+	{ "rk3576", 3576, 2, 65535, 0, 2, 32, .clock = FIXED, .hz = 198 * MHZ,
+	  .iommu = true, .counters = true, .task_status = STATUS_V2, .common_resets = true,
+	  .sram = 480 * KIB, .nbuf_start = 0x3fe80000, .nbuf = 1024 * KIB },
+	{ "rk3568", 3568, 1, 4095, 0, 1, 16, .clock = FIXED, .hz = 600 * MHZ,
+	  .iommu = true, .counters = true, .task_status = STATUS, .bandwidth = true,
+	  .unknown_engines = true },
+	{ "rk3562", 3562, 1, 65535, 0, 2, 16, .clock = FIXED, .hz = 600 * MHZ,
+	  .iommu = true, .counters = true, .task_status = STATUS_V2,
+	  .nbuf_start = 0xfe400000, .nbuf = 256 * KIB },
+	{ "rv1106", 1106, 1, 65535, 0x54524548, 2, 16, .clock = FIXED, .hz = 420 * MHZ,
+	  .counters = true, .task_status = STATUS },
+	{ "rv1126b", 1126, 1, 65535, 0, 2, 32, .clock = FIXED, .hz = 600 * MHZ,
+	  .iommu = true, .counters = true, .task_status = STATUS_V2,
+	  .nbuf_start = 0x3ff30000, .nbuf = 512 * KIB },
 };
 
 /* The last name of the board. */

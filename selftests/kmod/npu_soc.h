@@ -19,11 +19,14 @@ struct npu_soc {
 	/* Kernels of a group of int8 weights. */
 	unsigned int kernels;
 	bool iommu;
+	/* What DPU and PPU read and write by addresses of their own is not known. */
+	bool unknown_engines;
 	/* Counters of what is read and written; registers for the urgency of that. */
 	bool counters, bandwidth;
 	/* The board has the SoC's power controller: the cores are really off. */
 	bool domains;
-	/* Rate of the core clock on the virtual board. */
+	/* The core clock of the virtual board: its name, and its rate. */
+	const char *clock;
 	__u32 hz;
 	/* Where the number of finished tasks stands, as core dumps call it. */
 	const char *task_status;

@@ -84,7 +84,7 @@ static int submit_async(struct npu_matmul *mm, __u32 core_mask, __u32 timeout, i
 	struct rknpu_submit job;
 	int ret;
 
-	if (core_mask == 7)
+	if (__builtin_popcount(core_mask) > 1)
 		npu_matmul_gang(mm, &job, core_mask);
 	else
 		npu_matmul_job(mm, &job, core_mask, 0, mm->m);
@@ -130,7 +130,7 @@ static void set_delay(const char *ms)
 	glob_t nodes = {};
 	size_t i;
 
-	glob("/sys/bus/platform/devices/fda*.npu/power/autosuspend_delay_ms", 0, NULL, &nodes);
+	glob("/sys/bus/platform/devices/*.npu/power/autosuspend_delay_ms", 0, NULL, &nodes);
 	for (i = 0; i < nodes.gl_pathc; i++)
 		npu_write_file(nodes.gl_pathv[i], ms);
 	globfree(&nodes);
@@ -159,7 +159,8 @@ TEST_F_TIMEOUT(suspend, idle, 60)
 TEST_F_TIMEOUT(suspend, outstanding_work, 120)
 {
 	struct client clients[] = {
-		{ 1, 20, NULL }, { 2, 20, NULL }, { 4, 20, NULL }, { 7, 5, NULL }, { 0, 20, NULL },
+		{ 1, 20, NULL }, { npu_core(1), 20, NULL }, { npu_core(2), 20, NULL },
+		{ npu_all_cores(), 5, NULL }, { RKNPU_CORE_AUTO_MASK, 20, NULL },
 	};
 	int timeline = npu_sw_open(), foreign = npu_sw_fence(timeline, 1);
 	struct npu_matmul queued[QUEUED], waiting;
@@ -178,7 +179,8 @@ TEST_F_TIMEOUT(suspend, outstanding_work, 120)
 			npu_sleep_ms(1);
 	for (i = 0; i < QUEUED; i++) {
 		ASSERT_EQ(0, npu_matmul_create(&queued[i], self->fd, 4, 64, 32, i));
-		fences[i] = submit_async(&queued[i], i % 4 == 3 ? 7 : 1U << i % 4, 4000, -1);
+		fences[i] = submit_async(&queued[i], i % 4 == 3 ? npu_all_cores() : npu_core(i % 4),
+					 4000, -1);
 		ASSERT_LE(0, fences[i]);
 	}
 	ASSERT_EQ(0, npu_matmul_create(&waiting, self->fd, 4, 64, 32, 99));
@@ -211,14 +213,15 @@ TEST_F_TIMEOUT(suspend, outstanding_work, 120)
 /* The time of sleep is not the job's: what queues has all of its own afterwards. */
 TEST_F_TIMEOUT(suspend, time_of_sleep_does_not_count, 60)
 {
+	const unsigned int core = npu_cores() > 1;
 	struct npu_matmul first, second;
 	int fences[2];
 
 	ASSERT_EQ(0, npu_matmul_create(&first, self->fd, 4, 64, 32, 1));
 	ASSERT_EQ(0, npu_matmul_create(&second, self->fd, 4, 64, 32, 2));
-	npu_slow(1, 100 * MS);
-	fences[0] = submit_async(&first, 2, SLEEP_MS * 4 / 5, -1);
-	fences[1] = submit_async(&second, 2, SLEEP_MS * 4 / 5, -1);
+	npu_slow(core, 100 * MS);
+	fences[0] = submit_async(&first, 1U << core, SLEEP_MS * 4 / 5, -1);
+	fences[1] = submit_async(&second, 1U << core, SLEEP_MS * 4 / 5, -1);
 	EXPECT_EQ(0, sleep_once());
 	EXPECT_EQ(1, npu_fence_result(fences[0], 5000));
 	EXPECT_EQ(1, npu_fence_result(fences[1], 5000));
@@ -233,6 +236,7 @@ TEST_F_TIMEOUT(suspend, time_of_sleep_does_not_count, 60)
 /* A job that hangs with all the time in the world doesn't keep the system awake. */
 TEST_F_TIMEOUT(suspend, hanging_job, 60)
 {
+	const unsigned int last = npu_cores() - 1;
 	struct npu_matmul hung, innocent;
 	int fences[2];
 	long before;
@@ -240,9 +244,9 @@ TEST_F_TIMEOUT(suspend, hanging_job, 60)
 	ASSERT_EQ(0, npu_matmul_create(&hung, self->fd, 1, 64, 32, 1));
 	ASSERT_EQ(0, npu_matmul_create(&innocent, self->fd, 1, 64, 32, 2));
 	npu_matmul_no_start(&hung, 0);
-	fences[0] = submit_async(&hung, 4, 0xffffffff, -1);
-	fences[1] = submit_async(&innocent, 4, 4000, -1);
-	while (!npu_ctl_core(2, VNPU_CTL_STARTS))
+	fences[0] = submit_async(&hung, 1U << last, 0xffffffff, -1);
+	fences[1] = submit_async(&innocent, 1U << last, 4000, -1);
+	while (!npu_ctl_core(last, VNPU_CTL_STARTS))
 		npu_sleep_ms(1);
 	before = npu_now_ms();
 	EXPECT_EQ(0, sleep_once());
@@ -351,12 +355,14 @@ TEST_F_TIMEOUT(suspend, no_power_afterwards, 60)
 	ASSERT_EQ(0, npu_rebind());
 	self->fd = npu_open();
 	ASSERT_LE(0, self->fd);
-	EXPECT_EQ(7, npu_usable_cores(self->fd));
+	EXPECT_EQ(npu_all_cores(), npu_usable_cores(self->fd));
 }
 
 TEST_F_TIMEOUT(suspend, again_and_again_under_load, 180)
 {
-	static const __u32 core_masks[] = { 1, 2, 4, 3, 0 };
+	const __u32 core_masks[] = {
+		1, npu_core(1), npu_core(2), npu_all_cores() & 3, RKNPU_CORE_AUTO_MASK
+	};
 	struct client clients[ARRAY_SIZE(core_masks)];
 	pid_t pids[ARRAY_SIZE(clients)];
 	int *enough;
