@@ -356,19 +356,42 @@ void known_numbers_are_converted(void**) {
     assert_memory_equal(back, kBack, sizeof(back));
 }
 
+// The same bytes, wherever the two memories begin, and none outside of them.
+template <class Desc>
+void check_places(Random& random, const Desc& from, std::uint64_t from_bytes, const Desc& to, std::uint64_t to_bytes) {
+    constexpr std::size_t kLine = 64;
+    constexpr std::byte kAround{0x5a};
+    const Bytes source = random_bytes(random, from_bytes);
+    Bytes right(to_bytes);
+    must(convert(from, source, to, right));
+    for (int round = 0; round < 12; ++round) {
+        const auto from_shift = static_cast<std::size_t>(random.between(0, kLine));
+        const auto to_shift = static_cast<std::size_t>(random.between(0, kLine));
+        Bytes shifted_source(from_bytes + from_shift), shifted(to_bytes + 2 * kLine, kAround);
+        std::copy(source.begin(), source.end(), shifted_source.begin() + from_shift);
+        must(convert(from, std::span(shifted_source).subspan(from_shift), to,
+                     std::span(shifted).subspan(to_shift, to_bytes)));
+        for (std::size_t i = 0; i < shifted.size(); ++i) {
+            const bool inside = i >= to_shift && i - to_shift < to_bytes;
+            assert_true(shifted[i] == (inside ? right[i - to_shift] : kAround));
+        }
+    }
+}
+
 void memory_may_begin_anywhere(void**) {
     Random random("memory_may_begin_anywhere");
-    for (const DataType type : {DataType::Half, DataType::Int32}) {
-        TensorDesc from{type, TensorOrder::Nchw, 1, 19, 5, 7, 0, {}}, to = from;
-        to.order = TensorOrder::Nc1hwc2;
-        to.c2 = 8;
-        const std::uint64_t from_bytes = must(rknpu::tensor_bytes(from)), to_bytes = must(rknpu::tensor_bytes(to));
-        const Bytes source = random_bytes(random, from_bytes);
-        Bytes right(to_bytes), shifted_source(from_bytes + 1), shifted(to_bytes + 1);
-        must(convert(from, source, to, right));
-        std::memcpy(shifted_source.data() + 1, source.data(), from_bytes);
-        must(convert(from, std::span(shifted_source).subspan(1), to, std::span(shifted).subspan(1)));
-        assert_memory_equal(shifted.data() + 1, right.data(), to_bytes);
+    constexpr TensorOrder kTensorOrders[] = {TensorOrder::Nchw, TensorOrder::Nhwc, TensorOrder::Nc1hwc2};
+    constexpr MatrixOrder kMatrixOrders[] = {MatrixOrder::Normal, MatrixOrder::Transposed, MatrixOrder::Native};
+    for (const DataType type : {DataType::Int8, DataType::Half, DataType::Int32}) {
+        for (std::size_t i = 0; i < 9; ++i) {
+            TensorDesc from{type, kTensorOrders[i / 3], 1, 83, 9, 15, 128 / bits(type), {}}, to = from;
+            to.order = kTensorOrders[i % 3];
+            check_places(random, from, must(rknpu::tensor_bytes(from)), to, must(rknpu::tensor_bytes(to)));
+            MatrixDesc a{Soc::Rk3588, type, MatrixRole::B, kMatrixOrders[i / 3], 101, 170, {}}, b = a;
+            b.order = kMatrixOrders[i % 3];
+            if (type != DataType::Int32)
+                check_places(random, a, must(rknpu::matrix_bytes(a)), b, must(rknpu::matrix_bytes(b)));
+        }
     }
 }
 

@@ -24,29 +24,51 @@ bool is_full(const Order& order, const MapSize& size) {
     return element_count(order, size) == size.channels * size.pixels;
 }
 
-// Interleaved <-> `Atoms` atoms of N elements side by side, for `pixels` pixels. Atoms that follow each other in a
-// pixel lie `atom_step` elements apart.
-template <class T, std::size_t N, std::size_t Atoms, bool ToAtoms>
-void move_side_by_side(std::uint64_t pixels, T* plain, std::uint64_t plain_step, T* atoms, std::uint64_t atom_step) {
-    for (std::uint64_t p = 0; p < pixels; ++p, plain += plain_step, atoms += N) {
-        for (std::size_t a = 0; a < Atoms; ++a) {
-            T* const in_plain = plain + a * N;
-            T* const in_atom = atoms + a * atom_step;
-            std::memcpy(ToAtoms ? in_atom : in_plain, ToAtoms ? in_plain : in_atom, N * sizeof(T));
+// Two lines, the least that processors fetch at once.
+constexpr std::size_t kRun = 2 * kLine;
+
+// Interleaved -> atoms of N elements, for some pixels of a map.
+template <class T, std::size_t N>
+void gather_atoms(std::uint64_t count, std::uint64_t pixels, const T* plain, std::uint64_t plain_step, T* atoms,
+                  std::uint64_t atom_step) {
+    constexpr std::size_t kTogether = kRun / (N * sizeof(T));
+    const std::uint64_t whole = pixels / kTogether * kTogether;
+    for (std::uint64_t a = 0; a < count; ++a, plain += N, atoms += atom_step) {
+        for (std::uint64_t p = 0; p < whole; p += kTogether) {
+            if (a + 2 < count)
+                expect_run(atoms + 2 * atom_step + p * N, kTogether * N);
+            for (std::size_t i = 0; i < kTogether; ++i)
+                std::memcpy(atoms + (p + i) * N, plain + (p + i) * plain_step, N * sizeof(T));
         }
+        for (std::uint64_t p = whole; p < pixels; ++p)
+            std::memcpy(atoms + p * N, plain + p * plain_step, N * sizeof(T));
+    }
+}
+
+// `Atoms` atoms of N elements side by side -> interleaved.
+template <class T, std::size_t N, std::size_t Atoms>
+void scatter_atoms(std::uint64_t pixels, const T* atoms, std::uint64_t atom_step, T* plain, std::uint64_t plain_step) {
+    for (std::uint64_t p = 0; p < pixels; ++p, plain += plain_step, atoms += N) {
+        for (std::size_t a = 0; a < Atoms; ++a)
+            std::memcpy(plain + a * N, atoms + a * atom_step, N * sizeof(T));
     }
 }
 
 // Interleaved <-> atoms of N elements, for some pixels of a map of `all_pixels`.
 template <class T, std::size_t N, bool ToAtoms>
 void move_pixels(std::uint64_t channels, std::uint64_t pixels, std::uint64_t all_pixels, T* plain, T* atoms) {
-    constexpr std::size_t kTogether = 64 / (N * sizeof(T)); // a cache line of the pixel
+    constexpr std::size_t kTogether = kRun / (N * sizeof(T));
     const std::uint64_t step = all_pixels * N;
     std::uint64_t c = 0;
-    for (; c + kTogether * N <= channels; c += kTogether * N)
-        move_side_by_side<T, N, kTogether, ToAtoms>(pixels, plain + c, channels, atoms + c * all_pixels, step);
-    for (; c + N <= channels; c += N)
-        move_side_by_side<T, N, 1, ToAtoms>(pixels, plain + c, channels, atoms + c * all_pixels, step);
+    if constexpr (ToAtoms) {
+        gather_atoms<T, N>(channels / N, pixels, plain, channels, atoms, step);
+        c = channels / N * N;
+    } else {
+        for (; c + kTogether * N <= channels; c += kTogether * N)
+            scatter_atoms<T, N, kTogether>(pixels, atoms + c * all_pixels, step, plain + c, channels);
+        for (; c + N <= channels; c += N)
+            scatter_atoms<T, N, 1>(pixels, atoms + c * all_pixels, step, plain + c, channels);
+    }
     if (c == channels)
         return;
     const std::size_t rest = channels - c;
@@ -63,11 +85,13 @@ void move_pixels(std::uint64_t channels, std::uint64_t pixels, std::uint64_t all
 // The same for a map. Sizes by value: stores of bytes could change what is behind a reference.
 template <class T, std::size_t N, bool ToAtoms>
 void move_atoms(MapSize size, T* plain, T* atoms) {
-    // So few pixels at a time that the memory of each is read as a stream of its own.
+    // So few pixels at a time that the memory of each is read as a stream of its own, but whole lines of atoms.
     constexpr std::uint64_t kPixels = 16;
-    for (std::uint64_t p = 0; p < size.pixels; p += kPixels)
-        move_pixels<T, N, ToAtoms>(size.channels, std::min(kPixels, size.pixels - p), size.pixels,
-                                   plain + p * size.channels, atoms + p * N);
+    std::uint64_t together = ToAtoms ? until_line(atoms) / N : 0;
+    for (std::uint64_t p = 0; p < size.pixels; p += together) {
+        together = std::min(p == 0 && together != 0 ? together : kPixels, size.pixels - p);
+        move_pixels<T, N, ToAtoms>(size.channels, together, size.pixels, plain + p * size.channels, atoms + p * N);
+    }
 }
 
 // Planar <-> atoms of N elements.
@@ -78,10 +102,15 @@ void move_planes(MapSize size, T* planes, T* atoms) {
         const std::size_t count = std::min<std::uint64_t>(N, size.channels - c0);
         std::uint64_t p = 0;
         for (; count == N && p < whole; p += N) {
-            if constexpr (ToAtoms)
+            if constexpr (ToAtoms) {
+                if (p + kTile / sizeof(T) / N < whole)
+                    expect_run(atoms + p * N + kTile / sizeof(T), N * N);
                 transpose_square<T, N>(planes + p, size.pixels, atoms + p * N, N);
-            else
+            } else {
+                if (p % (kLine / sizeof(T)) == 0 && p + kRun / sizeof(T) < whole)
+                    expect_rows(planes + p + kRun / sizeof(T), size.pixels, N);
                 transpose_square<T, N>(atoms + p * N, N, planes + p, size.pixels);
+            }
         }
         // Some of the planes of an atom: through a whole square.
         for (; p < whole; p += N) {
@@ -135,42 +164,39 @@ void move_atoms(const MapSize& size, const Order& atom_order, Kind plain_kind, T
         move_odd_atoms<T, ToAtoms>(size, atom_order.c2, planar, plain, atoms);
 }
 
-// Bytes of a row that are moved at a time between it and blocks: a few cache lines. Only so many rows take turns that
-// their lines don't drive each other out of the cache, even if they lie a power of two apart.
-constexpr std::size_t kRun = 256;
-
 // Planar <-> blocks [pixel_group][c2], those of one range of at most c2 channels. `depth`: channels of all blocks of a
 // group of pixels.
 template <class T, bool ToBlocks>
 void move_planar_blocks(MapSize size, const Order& order, std::size_t channels, std::uint64_t depth, T* planes,
                         T* blocks) {
-    constexpr std::size_t kRows = 16 / sizeof(T);
-    const std::uint64_t group = order.pixel_group;
-    const std::uint64_t together = std::max<std::uint64_t>(1, kRun / (group * sizeof(T))) * group;
-    for (std::uint64_t p0 = 0; p0 < size.pixels; p0 += together) {
-        const std::uint64_t p1 = std::min(size.pixels, p0 + together);
-        for (std::size_t c = 0; c < channels; c += kRows) {
-            const std::size_t rows = std::min(kRows, channels - c);
-            for (std::uint64_t p = p0; p < p1; p += group) {
-                const std::size_t pixels = std::min(group, size.pixels - p);
-                T* const plane = planes + c * size.pixels + p;
-                T* const block = blocks + p * depth + c;
-                // Almost always whole squares; a call for any sizes costs as much as what it moves.
-                if (rows == kRows && pixels == group && group % kRows == 0) {
-                    for (std::size_t i = 0; i < group; i += kRows) {
-                        if constexpr (ToBlocks)
-                            transpose_square<T, kRows>(plane + i, size.pixels, block + i * order.c2, order.c2);
-                        else
-                            transpose_square<T, kRows>(block + i * order.c2, order.c2, plane + i, size.pixels);
-                    }
-                    continue;
+    constexpr std::size_t n = 16 / sizeof(T);
+    const std::uint64_t group = order.pixel_group, c2 = order.c2;
+    const bool squares = channels == c2 && c2 % n == 0 && group % n == 0;
+    const std::uint64_t whole = squares ? size.pixels / group * group : 0;
+    const auto in_blocks = [=](std::uint64_t p) { return blocks + p / group * group * depth + p % group * c2; };
+    const Pieces pieces(planes, whole);
+    for (std::uint64_t begin = 0, end = pieces.first; begin < whole; begin = end, end = pieces.end_of(end)) {
+        for (std::uint64_t c = 0; c < c2; c += n) {
+            T* const plane = planes + c * size.pixels;
+            if (!ToBlocks && end < whole)
+                expect_rows(plane + end, size.pixels, n);
+            for (std::uint64_t p = begin; p < end; p += n) {
+                if constexpr (ToBlocks) {
+                    if (p + pieces.kSize < whole)
+                        expect_run(in_blocks(p + pieces.kSize) + c * n, n * n);
+                    transpose_square<T, n>(plane + p, size.pixels, in_blocks(p) + c, c2);
+                } else {
+                    transpose_square<T, n>(in_blocks(p) + c, c2, plane + p, size.pixels);
                 }
-                if constexpr (ToBlocks)
-                    transpose<T>(plane, size.pixels, rows, pixels, block, order.c2);
-                else
-                    transpose<T>(block, order.c2, pixels, rows, plane, size.pixels);
             }
         }
+    }
+    for (std::uint64_t p = whole; p < size.pixels; p += group) {
+        const std::size_t pixels = std::min(group, size.pixels - p);
+        if constexpr (ToBlocks)
+            transpose<T>(planes + p, size.pixels, channels, pixels, in_blocks(p), c2);
+        else
+            transpose<T>(in_blocks(p), c2, pixels, channels, planes + p, size.pixels);
     }
 }
 
@@ -178,22 +204,41 @@ void move_planar_blocks(MapSize size, const Order& order, std::size_t channels, 
 template <class T, bool ToBlocks>
 void move_interleaved_blocks(const Order& order, std::uint64_t channels, std::uint64_t step, std::size_t pixels,
                              T* plain, T* blocks) {
-    constexpr std::size_t kUsual = 32; // a copy of known length is inline
-    const std::uint64_t c2 = order.c2, block_size = c2 * order.pixel_group;
-    const std::uint64_t together = std::max<std::uint64_t>(1, kRun / (c2 * sizeof(T)));
-    const std::uint64_t whole = channels / c2;
-    for (std::uint64_t b0 = 0; b0 * c2 < channels; b0 += together) {
+    constexpr std::size_t n = 16 / sizeof(T);
+    const std::uint64_t c2 = order.c2;
+    const std::uint64_t whole = c2 % n == 0 ? channels / n * n : 0;
+    const auto in_blocks = [=, group = order.pixel_group](std::uint64_t c) {
+        return blocks + c / c2 * c2 * group + c % c2;
+    };
+    const Pieces pieces(plain, whole);
+    for (std::uint64_t begin = 0, end = pieces.first; begin < whole; begin = end, end = pieces.end_of(end)) {
+        T* places[Pieces<T>::kVectors];
+        const std::size_t count = (end - begin) / n;
+        for (std::size_t i = 0; i < count; ++i)
+            places[i] = in_blocks(begin + i * n);
+        const T* const next = end + pieces.kSize <= whole ? in_blocks(end / c2 * c2) : nullptr;
         for (std::size_t p = 0; p < pixels; ++p) {
-            for (std::uint64_t b = b0; b < b0 + together && b * c2 < channels; ++b) {
-                T* const in_row = plain + p * step + b * c2;
-                T* const in_block = blocks + b * block_size + p * c2;
-                T* const from = ToBlocks ? in_row : in_block;
-                T* const to = ToBlocks ? in_block : in_row;
-                if (c2 == kUsual && b < whole)
-                    std::memcpy(to, from, kUsual * sizeof(T));
-                else
-                    std::memcpy(to, from, std::min(c2, channels - b * c2) * sizeof(T));
+            T* const row = plain + p * step + begin;
+            if (ToBlocks && next != nullptr)
+                expect_run(next + p * pieces.kSize, pieces.kSize);
+            const auto move = [&](std::size_t i) {
+                T* const in_block = places[i] + p * c2;
+                std::memcpy(ToBlocks ? in_block : row + i * n, ToBlocks ? row + i * n : in_block, n * sizeof(T));
+            };
+            if (count == Pieces<T>::kVectors) {
+                for (std::size_t i = 0; i < Pieces<T>::kVectors; ++i)
+                    move(i);
+            } else {
+                for (std::size_t i = 0; i < count; ++i)
+                    move(i);
             }
+        }
+    }
+    for (std::uint64_t c = whole; c < channels; ++c) {
+        for (std::size_t p = 0; p < pixels; ++p) {
+            T& in_plain = plain[p * step + c];
+            T& in_block = in_blocks(c)[p * c2];
+            (ToBlocks ? in_block : in_plain) = ToBlocks ? in_plain : in_block;
         }
     }
 }

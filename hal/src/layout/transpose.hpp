@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include "layout/prefetch.hpp"
+
 #include <algorithm>
 #include <bit>
 #include <cstddef>
@@ -10,6 +12,8 @@
 
 // Transposition of small blocks in vector registers, by the compiler's portable vectors.
 namespace rknpu::detail {
+
+constexpr std::size_t kTile = 4096; // bytes that are written before the next place is turned to
 
 template <class T, std::size_t N>
 struct Vector {
@@ -50,36 +54,26 @@ inline void transpose_square(const T* from, std::size_t from_step, T* to, std::s
         std::memcpy(to + i * to_step, &rows[i], sizeof(rows[i]));
 }
 
-/// Asks for the cache line of each of `count` rows, `step` elements apart, so that it is there when its turn comes.
-template <bool Write, class T>
-inline void prefetch_rows(const T* at, std::size_t step, std::size_t count) {
-    for (std::size_t i = 0; i < count; ++i)
-        __builtin_prefetch(at + i * step, Write);
-}
-
 /// from[rows][from_step] -> to[columns][to_step], for all sizes.
 template <class T>
 void transpose(const T* from, std::size_t from_step, std::size_t rows, std::size_t columns, T* to,
                std::size_t to_step) {
-    constexpr std::size_t n = 16 / sizeof(T), line = 64 / sizeof(T);
+    constexpr std::size_t n = 16 / sizeof(T), line = kLine / sizeof(T);
     const std::size_t whole_rows = rows / n * n, whole_columns = columns / n * n;
-    // So few rows at a time that the columns that are written from them stay in the cache, but whole lines of these.
-    const bool few = rows <= 2 * line;
-    const std::size_t band = few ? 2 * line : line, tile = few ? 4 * line : n;
+    // Tiles of so many rows that what is written lies together, and so many columns that their lines stay in the cache.
+    const std::size_t band = std::clamp<std::size_t>(whole_rows, n, 4 * line);
+    const std::size_t tile = std::max(n, kTile / sizeof(T) / band / n * n);
+    const std::size_t head = until_line(from) % tile / n * n;
+    const std::size_t first = std::min(whole_columns, head == 0 ? tile : head);
     for (std::size_t r0 = 0; r0 < whole_rows; r0 += band) {
         const std::size_t r1 = std::min(whole_rows, r0 + band);
-        for (std::size_t c0 = 0; c0 < whole_columns; c0 += tile) {
-            const std::size_t c1 = std::min(whole_columns, c0 + tile);
-            if (!few) {
-                // The next lines are in other pages, which processors don't foresee.
-                if (c0 % line == 0 && c0 + line < columns)
-                    prefetch_rows<false>(from + r0 * from_step + c0 + line, from_step, r1 - r0);
-                if (c0 + 5 * n <= columns)
-                    prefetch_rows<true>(to + (c0 + 4 * n) * to_step + r0, to_step, n);
-            }
+        for (std::size_t c0 = 0, c1 = first; c0 < whole_columns; c0 = c1, c1 = std::min(whole_columns, c1 + tile)) {
             for (std::size_t r = r0; r < r1; r += n) {
-                for (std::size_t c = c0; c < c1; c += n)
+                for (std::size_t c = c0; c < c1; c += n) {
+                    if ((r - r0) % line == 0 && c + tile < whole_columns)
+                        expect_rows(to + (c + tile) * to_step + r, to_step, n);
                     transpose_square<T, n>(from + r * from_step + c, from_step, to + c * to_step + r, to_step);
+                }
             }
         }
     }
