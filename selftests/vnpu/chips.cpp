@@ -140,7 +140,7 @@ std::span<const Chip> chips() {
          .channels_fp16 = 32,
          .known = Chip::Known::Int8To32Bits},
         {.name = "rv1126b",
-         .cores = {{0x22000000, 144, {0x2000, 0x2100}, {287, 288}}},
+         .cores = {{0x22000000, 144, {0x2000}, {287, 288}}},
          .window = 0x8000,
          .reset = 0x20000000,
          .control = 0x22010000,

@@ -8,7 +8,8 @@ namespace {
 constexpr std::uint16_t kRk3588FirstBanks[] = {0x9000, 0xa000};
 constexpr std::uint16_t kBankA000[] = {0xa000};
 constexpr std::uint16_t kBankB000[] = {0xb000};
-constexpr std::uint16_t kBanks2000[] = {0x2000, 0x2100};
+constexpr std::uint16_t kBank2000[] = {0x2000};
+constexpr std::uint16_t kRk3576Banks[] = {0x2000, 0x2100};
 
 // Reset lines, in the numbering of the SoC's device-tree binding.
 constexpr unsigned kRk3588Axi0[] = {272}, kRk3588Ahb0[] = {274};
@@ -45,13 +46,13 @@ constexpr CoreDesc kRk3588Cores[] = {
     {0xfdad0000, 112, kBankA000, kRk3588Axi2, kRk3588Ahb2, true},
 };
 constexpr CoreDesc kRk3576Cores[] = {
-    {0x27700000, 247, kBanks2000, kRk3576Axi0, kRk3576Ahb, false},
-    {0x27708000, 248, kBanks2000, kRk3576Axi1, kRk3576Ahb, false},
+    {0x27700000, 247, kRk3576Banks, kRk3576Axi0, kRk3576Ahb, false},
+    {0x27708000, 248, kRk3576Banks, kRk3576Axi1, kRk3576Ahb, false},
 };
 constexpr CoreDesc kRk3568Cores[] = {{0xfde40000, 151, kBankB000, kFirstAxi, kFirstAhb, true}};
 constexpr CoreDesc kRk3562Cores[] = {{0xff300000, 119, kBankA000, kRk3562Axi, kRk3562Ahb, true}};
 constexpr CoreDesc kRv1106Cores[] = {{0xff660000, 109, {}, kFirstAxi, kFirstAhb, true}};
-constexpr CoreDesc kRv1126bCores[] = {{0x22000000, 144, kBanks2000, kRv1126bAxi, kRv1126bAhb, false}};
+constexpr CoreDesc kRv1126bCores[] = {{0x22000000, 144, kBank2000, kRv1126bAxi, kRv1126bAhb, false}};
 
 constexpr PcDesc kPc12{.task_number_bits = 12, .task_status = 0x3c};
 constexpr PcDesc kPc16{.task_number_bits = 16, .task_status = 0x48, .dma_ctrl = true};
