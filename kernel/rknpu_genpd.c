@@ -10,7 +10,8 @@
  * The kernel resumes the IOMMU before it probes a driver for the node, and the IOMMU's driver then
  * writes its registers: it has an address space to show even if no driver is there. So the domains
  * belong to the device and not to the driver that is bound to it: they are attached when the module
- * is loaded or the device comes, and stay until either goes.
+ * is loaded or the device comes, and stay until either goes. The driver of the power controller is
+ * there before, as it can't be a module, nor be unbound.
  */
 #include <linux/device.h>
 #include <linux/list.h>
