@@ -68,9 +68,6 @@ struct Rows {
     std::optional<Job> job;
 };
 
-// Tasks that keep a core busy for long enough that what is queued behind them can be looked at.
-constexpr std::size_t kLong = 6000;
-
 bool readable(const UniqueFd& fd, int milliseconds) {
     pollfd poll{.fd = fd.get(), .events = POLLIN, .revents = 0};
     return ::poll(&poll, 1, milliseconds) == 1 && poll.revents & POLLIN;

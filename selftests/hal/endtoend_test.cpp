@@ -11,7 +11,6 @@
 #include <linux/dma-heap.h>
 
 #include <cstring>
-#include <thread>
 #include <vector>
 
 #include <fcntl.h>
@@ -206,29 +205,6 @@ void a_slow_job_times_out_and_the_next_one_runs(void**) {
     assert_true(must(slow.run(a, c)).hardware_time > 1ms);
 }
 
-void threads_share_a_device(void**) {
-    const Device device = test_device();
-    std::vector<std::thread> threads;
-    std::vector<int> wrong(4);
-    for (int t = 0; t < 4; ++t) {
-        threads.emplace_back([&device, &wrong, t] {
-            for (int round = 0; round < 10; ++round) {
-                auto matmul = Matmul::create(device, {MatmulType::Int8ToInt32, 5, 64, 40});
-                std::vector<std::int8_t> a(5 * 64, static_cast<std::int8_t>(t + 1)), b(64 * 40, 3);
-                std::vector<std::int32_t> c(5 * 40);
-                if (!matmul || !matmul->set_b(b) || !matmul->run(a, c))
-                    ++wrong[static_cast<std::size_t>(t)];
-                for (const std::int32_t value : c)
-                    wrong[static_cast<std::size_t>(t)] += value != (t + 1) * 3 * 64;
-            }
-        });
-    }
-    for (auto& thread : threads)
-        thread.join();
-    for (const int count : wrong)
-        assert_int_equal(count, 0);
-}
-
 const CMUnitTest kTests[] = {
     cmocka_unit_test(is_an_rk3588),
     cmocka_unit_test(all_kinds_of_memory_work),
@@ -239,7 +215,6 @@ const CMUnitTest kTests[] = {
     cmocka_unit_test(long_chains_run_in_pieces),
     cmocka_unit_test(unmapped_addresses_are_faults),
     cmocka_unit_test(a_slow_job_times_out_and_the_next_one_runs),
-    cmocka_unit_test(threads_share_a_device),
 };
 
 } // namespace

@@ -35,7 +35,7 @@ namespace {
 // Keeps a core busy for long enough that what waits for it can be looked at.
 rknpu::Job long_job(const Device& device, const RowMemory& rows) {
     std::vector<rknpu::CommandList> many;
-    for (int i = 0; i < 6000; ++i)
+    for (std::size_t i = 0; i < kLong; ++i)
         many.push_back(rows.list());
     return must(rknpu::Job::create(device, many));
 }

@@ -4,4 +4,4 @@
 . "$(dirname "$0")/lib.sh"
 
 guest_tests "--timeout 900" /usr/libexec/rknpu/hal async convolution elementwise endtoend groups half_convolution \
-	matmul matmul_kinds memory pooling queued_operators
+	matmul matmul_kinds memory pooling queued_operators threads

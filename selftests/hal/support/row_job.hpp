@@ -7,7 +7,15 @@
 #include <rknpu/buffer.hpp>
 #include <rknpu/command_list.hpp>
 
+#include <cstddef>
 #include <cstdint>
+
+/// Tasks that keep a core busy for long enough that what is queued behind them can be looked at.
+#ifdef __SANITIZE_THREAD__ // which makes the simulator slow
+inline constexpr std::size_t kLong = 600;
+#else
+inline constexpr std::size_t kLong = 6000;
+#endif
 
 /// A small task for tests of jobs: c[32] = a[32] * B[32][32], int8 -> int32, one row.
 inline rknpu::CommandList row_list(std::uint32_t a, std::uint32_t b, std::uint32_t c) {
