@@ -4,17 +4,13 @@
 #include "camera.hpp"
 #include "pipeline.hpp"
 
-#include <rknpu/device.hpp>
-
-#include <CLI/CLI.hpp>
+#include <program.hpp>
 
 #include <cstdio>
-#include <exception>
 #include <string>
 
 namespace {
 
-constexpr int kDiffers = 1, kFailed = 2;
 constexpr std::uint32_t kLanes = 4; // frames that camera and NPU work on at the same time
 
 struct Options {
@@ -23,12 +19,6 @@ struct Options {
     std::size_t frames = 30;
     bool check = false;
 };
-
-int failed(const rknpu::Error& error) {
-    std::fprintf(stderr, "rknpu-camera: %s\n",
-                 error.message().empty() ? error.code().message().c_str() : error.message().c_str());
-    return kFailed;
-}
 
 void print(const camera::Counters& counters, const rknpu::ImageDescriptor& layout) {
     std::printf("camera: %zu frames of %u x %u, %zu in-fences, %zu out-fences\n", counters.frames, layout.width,
@@ -40,25 +30,25 @@ void print(const camera::Counters& counters, const rknpu::ImageDescriptor& layou
         std::printf("camera: %zu values checked, %zu mismatches\n", counters.checked, counters.mismatches);
 }
 
-int run(const Options& options) {
-    const auto device = options.device.empty() ? rknpu::Device::open() : rknpu::Device::open(options.device);
+rknpu::Result<bool> run(const Options& options) {
+    const auto device = program::open_device(options.device);
     if (!device)
-        return failed(device.error());
+        return device.error();
     auto source = camera::Camera::open(options.video, options.format, kLanes);
     if (!source)
-        return failed(source.error());
+        return std::move(source).error();
     auto pipeline = camera::Pipeline::create(*device, *source);
     if (!pipeline)
-        return failed(pipeline.error());
+        return std::move(pipeline).error();
     const auto counters = pipeline->run(options.frames, options.check);
     if (!counters)
-        return failed(counters.error());
+        return counters.error();
     print(*counters, source->layout());
     if (!options.out.empty()) {
         if (const auto saved = pipeline->save(options.out); !saved)
-            return failed(saved.error());
+            return saved.error();
     }
-    return counters->mismatches == 0 ? 0 : kDiffers;
+    return counters->mismatches == 0;
 }
 
 } // namespace
@@ -71,22 +61,11 @@ int main(int argc, char** argv) {
         "rknpu-camera");
     Options options;
     app.add_option("--video", options.video, "the camera (default: /dev/video0)");
-    app.add_option("--device", options.device,
-                   "/dev/dri/renderD128, auto, ...; default: the first NPU, or $RKNPU_DEVICE");
+    program::add_device(app, options.device);
     app.add_option("--width", options.format.width, "of frames, in pixels; default: as the camera is set");
     app.add_option("--height", options.format.height);
     app.add_option("--frames", options.frames, "how many (default: 30)")->check(CLI::PositiveNumber);
     app.add_option("--out", options.out, "PNG file for the last result");
     app.add_flag("--check", options.check, "compare each result with the CPU's, which reads the frames then");
-    try {
-        app.parse(argc, argv);
-    } catch (const CLI::ParseError& error) {
-        return app.exit(error) == 0 ? 0 : kFailed;
-    }
-    try {
-        return run(options);
-    } catch (const std::exception& error) {
-        std::fprintf(stderr, "rknpu-camera: %s\n", error.what());
-        return kFailed;
-    }
+    return program::run(app, argc, argv, [&options] { return run(options); });
 }

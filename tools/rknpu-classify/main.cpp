@@ -5,27 +5,18 @@
 #include "pictures.hpp"
 #include "reference.hpp"
 
-#include <CLI/CLI.hpp>
+#include <program.hpp>
 
 #include <array>
 #include <cstdio>
-#include <exception>
 #include <string>
 
 namespace {
-
-constexpr int kDiffers = 1, kFailed = 2;
 
 struct Options {
     std::string images, device;
     unsigned cores = 0;
 };
-
-int failed(const rknpu::Error& error) {
-    std::fprintf(stderr, "rknpu-classify: %s\n",
-                 error.message().empty() ? error.code().message().c_str() : error.message().c_str());
-    return kFailed;
-}
 
 rknpu::CoreMask mask_of(unsigned bits) {
     rknpu::CoreMask mask;
@@ -36,29 +27,29 @@ rknpu::CoreMask mask_of(unsigned bits) {
     return mask;
 }
 
-int run(const Options& options) {
+rknpu::Result<bool> run(const Options& options) {
     const auto pictures = classify::load_pictures(options.images);
-    const auto device = options.device.empty() ? rknpu::Device::open() : rknpu::Device::open(options.device);
+    const auto device = program::open_device(options.device);
     if (!device)
-        return failed(device.error());
+        return device.error();
     const classify::Network& network = classify::network();
     auto npu = classify::NpuNetwork::create(*device, network);
     if (!npu)
-        return failed(npu.error());
+        return std::move(npu).error();
 
     std::array<unsigned, classify::kDigits> found{};
     std::size_t equal = 0;
     for (const auto& picture : pictures) {
         const auto scores = npu->run(picture, mask_of(options.cores));
         if (!scores)
-            return failed(scores.error());
+            return scores.error();
         ++found[classify::digit_of(*scores)];
         equal += *scores == classify::reference::run(network, picture); // all ten scores, not the digit alone
     }
     for (unsigned digit = 0; digit < classify::kDigits; ++digit)
         std::printf("digit %u: %u images\n", digit, found[digit]);
     std::printf("classify: %zu images, %zu equal to the reference\n", pictures.size(), equal);
-    return equal == pictures.size() ? 0 : kDiffers;
+    return equal == pictures.size();
 }
 
 } // namespace
@@ -69,19 +60,8 @@ int main(int argc, char** argv) {
                  "rknpu-classify");
     Options options;
     app.add_option("--images", options.images, "folder of PGM files, 8 pixels wide, one below the other")->required();
-    app.add_option("--device", options.device,
-                   "/dev/dri/renderD128, auto, sim:rk3588, ...; default: the first NPU, or $RKNPU_DEVICE");
+    program::add_device(app, options.device);
     app.add_option("--cores", options.cores, "mask: 0 any one core (default), 1, 2, 4 this one, 3 or 7 share the work")
         ->check(CLI::IsMember({0, 1, 2, 3, 4, 7}));
-    try {
-        app.parse(argc, argv);
-    } catch (const CLI::ParseError& error) {
-        return app.exit(error) == 0 ? 0 : kFailed;
-    }
-    try {
-        return run(options);
-    } catch (const std::exception& error) {
-        std::fprintf(stderr, "rknpu-classify: %s\n", error.what());
-        return kFailed;
-    }
+    return program::run(app, argc, argv, [&options] { return run(options); });
 }
