@@ -149,11 +149,15 @@ rknpu::Result<void> Pipeline::save(const std::string& path) const {
     if (!access)
         return access.error();
     const Pixels pixels = result_pixels(filter_, access->bytes());
-    return write_png(path, pixels.width, pixels.height, [&pixels](std::uint32_t y, std::span<std::uint8_t> row) {
-        for (std::size_t i = 0; i < row.size(); ++i)
-            row[i] = static_cast<std::uint8_t>(pixels.at(static_cast<std::uint32_t>(i / kChannels), y, i % kChannels) ^
-                                               0x80);
-    });
+    std::vector<std::uint8_t> rgb;
+    rgb.reserve(std::size_t{pixels.width} * pixels.height * kChannels);
+    for (std::uint32_t y = 0; y < pixels.height; ++y) {
+        for (std::uint32_t x = 0; x < pixels.width; ++x) {
+            for (std::uint32_t channel = 0; channel < kChannels; ++channel)
+                rgb.push_back(static_cast<std::uint8_t>(pixels.at(x, y, channel) ^ 0x80));
+        }
+    }
+    return write_png(path, pixels.width, pixels.height, rgb);
 }
 
 } // namespace camera

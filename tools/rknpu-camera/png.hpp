@@ -4,20 +4,18 @@
 #include <rknpu/result.hpp>
 
 #include <cstdint>
-#include <functional>
 #include <span>
 #include <string>
 
 namespace camera {
 
 /**
- * Writes a PNG of 8 bits a colour, red, green and blue. It isn't compressed, so that nothing but this file is needed
- * where the program runs.
+ * Writes a PNG of 8 bits a colour.
  *
- * @param row fills the bytes of a row, 3 for each pixel.
- * Errors: errno.
+ * @param rgb row after row, 3 bytes for each pixel.
+ * Errors: InvalidArgument (size), errno.
  */
 rknpu::Result<void> write_png(const std::string& path, std::uint32_t width, std::uint32_t height,
-                              const std::function<void(std::uint32_t y, std::span<std::uint8_t> bytes)>& row);
+                              std::span<const std::uint8_t> rgb);
 
 } // namespace camera

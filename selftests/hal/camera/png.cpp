@@ -1,20 +1,23 @@
 // SPDX-License-Identifier: MIT
 //
-// Writes a picture whose pixels png_test.py knows.
+// Writes a picture whose pixels png_test.py knows: FILE WIDTH HEIGHT, with a row less if there is a fourth argument.
 #include "png.hpp"
 
 #include <cstdio>
 #include <cstdlib>
+#include <vector>
 
 int main(int argc, char** argv) {
-    if (argc != 4)
+    if (argc < 4)
         return 64;
-    const auto written = camera::write_png(argv[1], static_cast<std::uint32_t>(std::atoi(argv[2])),
-                                           static_cast<std::uint32_t>(std::atoi(argv[3])),
-                                           [](std::uint32_t y, std::span<std::uint8_t> row) {
-                                               for (std::size_t i = 0; i < row.size(); ++i)
-                                                   row[i] = static_cast<std::uint8_t>(i * 7 + y * 13);
-                                           });
+    const auto width = static_cast<std::uint32_t>(std::atoi(argv[2])),
+               height = static_cast<std::uint32_t>(std::atoi(argv[3]));
+    std::vector<std::uint8_t> pixels;
+    for (std::uint32_t y = 0; y < height - (argc > 4); ++y) {
+        for (std::uint32_t i = 0; i < 3 * width; ++i)
+            pixels.push_back(static_cast<std::uint8_t>(i * 7 + y * 13));
+    }
+    const auto written = camera::write_png(argv[1], width, height, pixels);
     if (!written)
         std::fprintf(stderr, "%s\n", written.error().message().c_str());
     return written ? 0 : 1;

@@ -18,16 +18,34 @@ def chunks(data):
         at += 12 + length
 
 
+def unfiltered(data, width, height):
+    """The pixels of rows that are filtered, see "Filtering" in the specification."""
+    length, before, rows = 3 * width, bytes(3 * width), []
+    for at in range(0, (length + 1) * height, length + 1):
+        kind, row = data[at], bytearray(data[at + 1:at + 1 + length])
+        for i in range(length):
+            left, up, corner = (row[i - 3], before[i], before[i - 3]) if i >= 3 else (0, before[i], 0)
+            guess = left + up - corner
+            paeth = min((left, up, corner), key=lambda value: abs(guess - value))
+            row[i] = (row[i] + (0, left, up, (left + up) // 2, paeth)[kind]) & 255
+        rows.append(bytes(row))
+        before = row
+    assert len(data) == (length + 1) * height
+    return b"".join(rows)
+
+
 program, file = sys.argv[1:]
 for width, height in ((1, 1), (5, 3), (320, 180), (1920, 100)):
     subprocess.run([program, file, str(width), str(height)], check=True)
     with open(file, "rb") as f:
-        (header, head), (kind, pixels), (end, nothing) = chunks(f.read())
-    assert (header, kind, end, nothing) == (b"IHDR", b"IDAT", b"IEND", b"")
+        (header, head), *middle, (end, nothing) = chunks(f.read())
+    assert (header, end, nothing) == (b"IHDR", b"IEND", b"") and {kind for kind, _ in middle} == {b"IDAT"}
+    pixels = zlib.decompress(b"".join(content for _, content in middle))
     assert struct.unpack(">IIBBBBB", head) == (width, height, 8, 2, 0, 0, 0)
-    rows = b"".join(b"\0" + bytes((i * 7 + y * 13) & 255 for i in range(3 * width)) for y in range(height))
-    assert zlib.decompress(pixels) == rows, (width, height)
+    expected = bytes((i * 7 + y * 13) & 255 for y in range(height) for i in range(3 * width))
+    assert unfiltered(pixels, width, height) == expected, (width, height)
 
-for name, width in ((file, 30000), (file, 0), ("/nowhere/picture.png", 1)):
-    failed = subprocess.run([program, name, str(width), "1"], stderr=subprocess.PIPE)
-    assert failed.returncode == 1 and failed.stderr, (name, width)
+for arguments in ((file, "65536", "1"), (file, "0", "1"), (file, "2", "2", "short"), ("/nowhere/picture.png", "1", "1"),
+                  ("/dev/full", "1", "1")):
+    failed = subprocess.run([program, *arguments], stderr=subprocess.PIPE)
+    assert failed.returncode == 1 and failed.stderr, arguments
