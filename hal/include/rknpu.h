@@ -197,30 +197,35 @@ enum rknpu_pixel_format {
     RKNPU_PIXEL_UYVY = 10
 };
 
-/* As an offset of the second plane: right behind the rows of the first. */
+/* As an offset of the second plane: right behind the rows of the first; the start of a buffer of its own. */
 #define RKNPU_PLANE_BEHIND UINT64_MAX
 
 typedef struct rknpu_image_descriptor {
-    uint64_t plane_offset[2]; /* bytes from the start of the buffer */
+    uint64_t plane_offset[2]; /* bytes from the start of their buffer */
     uint32_t format;          /* of rknpu_pixel_format */
     uint32_t width, height;   /* pixels */
     uint32_t width_stride;    /* pixels from one row to the next; 0: width, or what suits the NPU for new memory */
     uint32_t height_stride;   /* rows from one plane to one behind it; 0: height */
-    uint32_t reserved;        /* 0 */
+    uint32_t buffers;         /* 0 or 1: one has all planes; 2: each plane has one of its own */
 } rknpu_image_descriptor;
 
 typedef struct rknpu_image_plane {
-    uint64_t offset;     /* of its first row in the buffer */
+    uint64_t offset;     /* of its first row in its buffer */
     uint32_t row_bytes;  /* pixels of a row */
     uint32_t row_stride; /* from one row to the next */
     uint32_t rows;
-    uint32_t reserved;
+    uint32_t buffer; /* which of the image's it lies in */
 } rknpu_image_plane;
 
 /* An image in the memory of a dma-buf, checked against its size. fd stays the caller's. */
 int rknpu_image_import(rknpu_device* device, int fd, const rknpu_image_descriptor* descriptor, rknpu_image** image);
 /* An image in a buffer. */
 int rknpu_image_view(const rknpu_buffer* buffer, const rknpu_image_descriptor* descriptor, rknpu_image** image);
+/* The same of count = descriptor->buffers dma-bufs or buffers, each plane checked against its own. */
+int rknpu_image_import_planes(rknpu_device* device, const int* fds, size_t count,
+                              const rknpu_image_descriptor* descriptor, rknpu_image** image);
+int rknpu_image_view_planes(const rknpu_buffer* const* buffers, size_t count, const rknpu_image_descriptor* descriptor,
+                            rknpu_image** image);
 /* An image in new memory. flags: of rknpu_buffer_flags. */
 int rknpu_image_allocate(rknpu_device* device, const rknpu_image_descriptor* descriptor, uint32_t flags,
                          rknpu_image** image);
@@ -228,8 +233,9 @@ void rknpu_image_free(rknpu_image* image);
 
 uint32_t rknpu_image_planes(const rknpu_image* image);
 int rknpu_image_plane_at(const rknpu_image* image, uint32_t plane, rknpu_image_plane* to);
-/* A further handle of the image's memory; free it with rknpu_buffer_free. */
+/* A further handle of the image's memory, that of the first plane or of any; free it with rknpu_buffer_free. */
 int rknpu_image_buffer(const rknpu_image* image, rknpu_buffer** buffer);
+int rknpu_image_plane_buffer(const rknpu_image* image, uint32_t plane, rknpu_buffer** buffer);
 
 /*
  * Frames of a V4L2 device with buffers of the kind MMAP. queue: V4L2_BUF_TYPE_VIDEO_CAPTURE or ..._MPLANE. The caller

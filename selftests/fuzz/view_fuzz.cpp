@@ -22,7 +22,7 @@ void touch(std::span<const std::byte> bytes) {
         sum = sum + std::to_integer<unsigned>(bytes.back());
 }
 
-void check_image(const rknpu::Buffer& buffer, Input& input) {
+void check_image(const rknpu::Buffer& buffer, const rknpu::Buffer& second, Input& input) {
     rknpu::ImageDescriptor d;
     d.format = static_cast<rknpu::PixelFormat>(input.between(0, 10));
     d.width = input.between(0, 300);
@@ -32,15 +32,19 @@ void check_image(const rknpu::Buffer& buffer, Input& input) {
     d.plane_offset[0] = input.between(0, 3000) * 16;
     if (input.between(0, 1))
         d.plane_offset[1] = input.between(0, 3000) * 16;
-    const auto image = rknpu::Image::view(buffer, d);
+    d.buffers = input.between(1, 2);
+    const rknpu::Buffer* const buffers[] = {&buffer, &second};
+    const auto image = rknpu::Image::view(std::span(buffers, d.buffers), d);
     const auto layout = rknpu::image_layout(d);
     if (!image) {
         check_error(image);
         if (image.error().code() == Errc::TooSmall)
-            FUZZ_CHECK(layout.ok() && image.error().missing_bytes() == layout->bytes - buffer.size());
+            FUZZ_CHECK(layout.ok() && image.error().missing_bytes() == (layout->bytes() > buffer.size()
+                                                                            ? layout->bytes() - buffer.size()
+                                                                            : layout->bytes(1) - second.size()));
         return;
     }
-    FUZZ_CHECK(layout.ok() && layout->bytes <= buffer.size());
+    FUZZ_CHECK(layout.ok() && layout->bytes() <= buffer.size() && layout->bytes(1) <= second.size());
     for (std::uint32_t p = 0; p < layout->plane_count; ++p) {
         auto access = image->access(Access::Read, p);
         FUZZ_CHECK(access.ok());
@@ -69,9 +73,10 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     {
         const rknpu::Device device = open_fake(driver);
         const auto buffer = rknpu::Buffer::allocate(device, 1 + input.between(0, 50000));
-        FUZZ_CHECK(buffer.ok());
+        const auto second = rknpu::Buffer::allocate(device, 1 + input.between(0, 50000));
+        FUZZ_CHECK(buffer.ok() && second.ok());
         for (int i = 0; i < 4; ++i) {
-            check_image(*buffer, input);
+            check_image(*buffer, *second, input);
             check_range(*buffer, input);
         }
     }

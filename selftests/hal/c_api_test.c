@@ -179,12 +179,62 @@ static void images_are_views_of_memory(void **state) {
     assert_non_null(strstr(rknpu_last_error(), "bytes are missing"));
     close(fd);
     assert_int_equal(rknpu_image_allocate(device, &nv12, 1 << 20, &view), RKNPU_ERROR_INVALID_ARGUMENT);
+    nv12.buffers = 3;
+    assert_int_equal(rknpu_image_view(buffer, &nv12, &view), RKNPU_ERROR_INVALID_ARGUMENT);
 
     rknpu_image_free(made);
     rknpu_image_free(view);
     rknpu_image_free(imported);
     rknpu_image_free(NULL);
     rknpu_buffer_free(buffer);
+    rknpu_device_close(device);
+}
+
+static void planes_may_lie_apart(void **state) {
+    rknpu_device *device = open_sim();
+    rknpu_image_descriptor nv12 = {{0, RKNPU_PLANE_BEHIND}, RKNPU_PIXEL_NV12, 64, 40, 0, 0, 2};
+    rknpu_image_plane plane;
+    rknpu_image *made = NULL, *imported = NULL, *view = NULL;
+    rknpu_buffer *buffers[2] = {NULL, NULL}, *same = NULL;
+    const rknpu_buffer *swapped[2];
+    int fds[2] = {-1, -1};
+    (void)state;
+    MUST(rknpu_image_allocate(device, &nv12, 0, &made));
+    for (uint32_t i = 0; i < 2; ++i) {
+        MUST(rknpu_image_plane_buffer(made, i, &buffers[i]));
+        MUST(rknpu_buffer_export(buffers[i], &fds[i]));
+    }
+    assert_int_equal(rknpu_image_plane_buffer(made, 2, &same), RKNPU_ERROR_INVALID_ARGUMENT);
+    assert_int_equal(rknpu_buffer_size(buffers[0]), 64 * 40);
+    assert_int_equal(rknpu_buffer_size(buffers[1]), 64 * 20);
+    MUST(rknpu_image_import_planes(device, fds, 2, &nv12, &imported));
+    MUST(rknpu_image_plane_at(imported, 1, &plane));
+    assert_int_equal(plane.offset, 0);
+    assert_int_equal(plane.buffer, 1);
+    MUST(rknpu_image_plane_buffer(imported, 1, &same));
+    assert_int_equal(rknpu_buffer_dma_address(same), rknpu_buffer_dma_address(buffers[1]));
+
+    assert_int_equal(rknpu_image_import_planes(device, fds, 1, &nv12, &view), RKNPU_ERROR_INVALID_ARGUMENT);
+    assert_int_equal(rknpu_image_import_planes(device, NULL, 2, &nv12, &view), RKNPU_ERROR_INVALID_ARGUMENT);
+    assert_int_equal(rknpu_image_import(device, fds[0], &nv12, &view), RKNPU_ERROR_INVALID_ARGUMENT);
+    swapped[0] = buffers[1];
+    swapped[1] = buffers[0];
+    assert_int_equal(rknpu_image_view_planes(swapped, 2, &nv12, &view), RKNPU_ERROR_TOO_SMALL);
+    assert_non_null(strstr(rknpu_last_error(), "plane 0 of a NV12 image"));
+    swapped[0] = NULL;
+    assert_int_equal(rknpu_image_view_planes(swapped, 2, &nv12, &view), RKNPU_ERROR_INVALID_ARGUMENT);
+    swapped[0] = buffers[0];
+    swapped[1] = buffers[1];
+    MUST(rknpu_image_view_planes(swapped, 2, &nv12, &view));
+
+    rknpu_image_free(made);
+    rknpu_image_free(imported);
+    rknpu_image_free(view);
+    for (int i = 0; i < 2; ++i) {
+        rknpu_buffer_free(buffers[i]);
+        close(fds[i]);
+    }
+    rknpu_buffer_free(same);
     rknpu_device_close(device);
 }
 
@@ -405,7 +455,7 @@ int main(void) {
         cmocka_unit_test(errors_have_codes_and_texts), cmocka_unit_test(a_device_tells_what_it_is),
         cmocka_unit_test(a_device_tells_what_it_can), cmocka_unit_test(nodes_are_listed),
         cmocka_unit_test(memory_has_a_place), cmocka_unit_test(accesses_are_checked),
-        cmocka_unit_test(images_are_views_of_memory), cmocka_unit_test(what_is_no_source_is_refused),
+        cmocka_unit_test(images_are_views_of_memory), cmocka_unit_test(planes_may_lie_apart), cmocka_unit_test(what_is_no_source_is_refused),
         cmocka_unit_test(buffers_are_shared_by_descriptor), cmocka_unit_test(matrices_are_multiplied),
         cmocka_unit_test(bad_jobs_are_refused), cmocka_unit_test(memory_has_fences),
     };

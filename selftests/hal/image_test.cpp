@@ -51,7 +51,7 @@ void formats_have_their_planes(void**) {
     for (const auto& c : kCases) {
         const auto layout = must(rknpu::image_layout({c.format, 640, 480}));
         assert_int_equal(layout.plane_count, c.planes);
-        assert_int_equal(layout.bytes, c.bytes);
+        assert_int_equal(layout.bytes(), c.bytes);
         for (std::uint32_t p = 0; p < c.planes; ++p) {
             assert_int_equal(layout.planes[p].row_bytes, c.row_bytes[p]);
             assert_int_equal(layout.planes[p].row_stride, c.row_bytes[p]);
@@ -67,10 +67,10 @@ void strides_and_offsets_move_the_planes(void**) {
     assert_int_equal(layout.planes[0].row_stride, 128);
     assert_int_equal(layout.planes[1].offset, 256 + 128 * 64);
     // The last row ends with its last pixel, not with the stride.
-    assert_int_equal(layout.bytes, 256 + 128 * 64 + 128 * 24 + 100);
+    assert_int_equal(layout.bytes(), 256 + 128 * 64 + 128 * 24 + 100);
     const auto before = must(rknpu::image_layout({PixelFormat::Nv12, 100, 50, 128, 50, {65536, 0}}));
     assert_int_equal(before.planes[1].offset, 0);
-    assert_int_equal(before.bytes, 65536 + 128 * 49 + 100);
+    assert_int_equal(before.bytes(), 65536 + 128 * 49 + 100);
 }
 
 void bad_descriptors_are_refused(void**) {
@@ -93,6 +93,10 @@ void bad_descriptors_are_refused(void**) {
         {{PixelFormat::Rgb888, 32, 4, 0, 0, {kBehind - 1, kBehind}}, Errc::InvalidArgument},
         {{PixelFormat::Nv12, 32, 4, 0, 0, {0, 32 * 3}}, Errc::BadLayout},
         {{PixelFormat::Nv12, 32, 4, 0, 0, {32, 0}}, Errc::BadLayout},
+        {{PixelFormat::Nv12, 32, 4, 0, 0, {0, 0}, 0}, Errc::InvalidArgument},
+        {{PixelFormat::Nv12, 32, 4, 0, 0, {0, 0}, 3}, Errc::InvalidArgument},
+        {{PixelFormat::Rgb888, 32, 4, 0, 0, {0, 0}, 2}, Errc::InvalidArgument},
+        {{PixelFormat::Nv12, 32, 4, 0, 0, {kBehind, 0}, 2}, Errc::InvalidArgument},
     };
     for (const auto& c : kCases)
         must_fail(rknpu::image_layout(c.descriptor), c.code);
@@ -160,6 +164,105 @@ void one_dmabuf_has_many_images(void**) {
     assert_int_equal(driver.handles(), 0);
 }
 
+constexpr ImageDescriptor kApart = {PixelFormat::Nv12, 64, 48, 0, 0, {0, kBehind}, 2};
+
+void planes_have_buffers_of_their_own(void**) {
+    FakeDriver driver;
+    const Device device = open_fake(driver);
+    const UniqueFd luma = foreign_memory(4096), chroma = foreign_memory(8192);
+    {
+        ImageDescriptor d = kApart;
+        d.plane_offset[1] = 1024;
+        const auto layout = must(rknpu::image_layout(d));
+        assert_int_equal(layout.bytes(0), 64 * 48);
+        assert_int_equal(layout.bytes(1), 1024 + 64 * 24);
+        const int fds[] = {luma.get(), chroma.get()};
+        const Image image = must(Image::import_dmabuf(device, fds, d));
+        assert_int_equal(image.planes()[0].buffer, 0);
+        assert_int_equal(image.planes()[1].buffer, 1);
+        assert_int_equal(image.buffer(0).size(), 4096);
+        assert_int_equal(image.buffer(1).size(), 8192);
+        assert_true(&image.plane_view(1).buffer == &image.buffer(1));
+        assert_int_equal(image.plane_view(1).offset, 1024);
+        {
+            auto write = must(image.access(Access::Write, 1));
+            assert_int_equal(write.bytes().size(), 64 * 24);
+            write.bytes()[0] = std::byte{77};
+            must(write.end());
+        }
+        assert_true(must(image.buffer(1).access(Access::Read, 1024, 1)).bytes()[0] == std::byte{77});
+        assert_int_equal(image.buffer(0).accessed(), 0);
+        assert_int_equal(driver.handles(), 2);
+
+        const Buffer* const both[] = {&image.buffer(0), &image.buffer(1)};
+        const Image view = must(Image::view(both, kApart)); // without an offset at the start
+        assert_int_equal(view.planes()[1].offset, 0);
+        assert_int_equal(view.descriptor().plane_offset[1], 0);
+        assert_int_equal(driver.handles(), 2);
+    }
+    assert_int_equal(driver.handles(), 0);
+    const Image made = must(Image::allocate(device, {PixelFormat::Nv16, 60, 50, 0, 0, {0, kBehind}, 2}));
+    assert_int_equal(made.buffer(0).size(), 64 * 49 + 60);
+    assert_int_equal(made.buffer(1).size(), 64 * 49 + 60);
+    assert_true(made.buffer(0).dma_address() != made.buffer(1).dma_address());
+}
+
+// Each is checked against its own memory.
+void short_planes_are_told_to_the_byte(void**) {
+    FakeDriver driver;
+    const Device device = open_fake(driver);
+    const UniqueFd large = foreign_memory(65536), small = foreign_memory(4096);
+    ImageDescriptor d = kApart;
+    d.plane_offset[1] = 4096 - 64;
+    int fds[] = {large.get(), small.get()};
+    const auto second = Image::import_dmabuf(device, fds, d);
+    assert_int_equal(must_fail(second, Errc::TooSmall).missing_bytes(), 64 * 23);
+    assert_true(second.error().message().find("plane 1 of a NV12 image of 64 x 48") != std::string::npos);
+    assert_true(second.error().message().find("1472 bytes are missing") != std::string::npos);
+    std::swap(fds[0], fds[1]);
+    d.plane_offset[0] = 2048;
+    const auto first = Image::import_dmabuf(device, fds, d);
+    assert_int_equal(must_fail(first, Errc::TooSmall).missing_bytes(), 2048 + 64 * 48 - 4096);
+    assert_true(first.error().message().find("plane 0 of a NV12 image") != std::string::npos);
+    assert_int_equal(driver.handles(), 0);
+}
+
+void planes_apart_may_share_a_dmabuf(void**) {
+    FakeDriver driver;
+    const Device device = open_fake(driver);
+    const UniqueFd fd = foreign_memory(65536);
+    const UniqueFd again(::dup(fd.get()));
+    const int fds[] = {fd.get(), again.get()};
+    must_fail(Image::import_dmabuf(device, fds, kApart), Errc::BadLayout); // both at its start
+    ImageDescriptor d = kApart;
+    d.plane_offset[1] = 4096;
+    const Image image = must(Image::import_dmabuf(device, fds, d));
+    assert_int_equal(image.buffer(0).dma_address(), image.buffer(1).dma_address());
+    assert_int_equal(driver.handles(), 1);
+}
+
+void as_many_buffers_as_the_descriptor_says(void**) {
+    FakeDriver driver;
+    const Device device = open_fake(driver), other_device = open_fake(driver);
+    const UniqueFd fd = foreign_memory(65536);
+    const int fds[] = {fd.get(), fd.get(), fd.get()};
+    const ImageDescriptor one = {PixelFormat::Nv12, 64, 48};
+    must_fail(Image::import_dmabuf(device, fd.get(), kApart), Errc::InvalidArgument);
+    must_fail(Image::import_dmabuf(device, fds, kApart), Errc::InvalidArgument);
+    must_fail(Image::import_dmabuf(device, std::span(fds, 2), one), Errc::InvalidArgument);
+    must_fail(Image::import_dmabuf(device, std::span<const int>(), one), Errc::InvalidArgument);
+    const Buffer buffer = must(Buffer::allocate(device, 8192)), other = must(Buffer::allocate(other_device, 8192));
+    const Buffer* const buffers[] = {&buffer, &other};
+    must_fail(Image::view(std::span<const Buffer* const>(), one), Errc::InvalidArgument);
+    must_fail(Image::view(buffer, kApart), Errc::InvalidArgument);
+    must_fail(Image::view(buffers, kApart), Errc::InvalidArgument); // of two devices
+    // A plane that can't be imported leaves nothing of the other one.
+    const int bad[] = {fd.get(), -1};
+    const auto handles = driver.handles();
+    assert_false(Image::import_dmabuf(device, bad, kApart).ok());
+    assert_int_equal(driver.handles(), handles);
+}
+
 // Random descriptors, sane and not: whatever is accepted lies inside the buffer to its last byte, counted one by one.
 void random_descriptors_never_leave_the_buffer(void**) {
     Random random("random_descriptors_never_leave_the_buffer");
@@ -211,6 +314,10 @@ const CMUnitTest kTests[] = {
     cmocka_unit_test(rows_align_as_the_soc_wants),
     cmocka_unit_test(short_memory_is_told_to_the_byte),
     cmocka_unit_test(one_dmabuf_has_many_images),
+    cmocka_unit_test(planes_have_buffers_of_their_own),
+    cmocka_unit_test(short_planes_are_told_to_the_byte),
+    cmocka_unit_test(planes_apart_may_share_a_dmabuf),
+    cmocka_unit_test(as_many_buffers_as_the_descriptor_says),
     cmocka_unit_test(random_descriptors_never_leave_the_buffer),
 };
 

@@ -194,23 +194,55 @@ void formats_of_cameras_become_images(void**) {
     assert_true(must_fail(unknown, Errc::Unsupported).message().find("MJPG") != std::string::npos);
 }
 
-void planes_must_share_a_buffer(void**) {
+void planes_lie_in_one_buffer_or_in_several(void**) {
     FakeDriver system;
     int planes = 1;
-    system.on_ioctl_value = [&planes](unsigned long, void* argument) {
+    std::uint32_t fourcc = V4L2_PIX_FMT_NV12, second_row = 80;
+    system.on_ioctl_value = [&](unsigned long, void* argument) {
         auto& pix = static_cast<v4l2_format*>(argument)->fmt.pix_mp;
         pix.width = 64;
         pix.height = 48;
-        pix.pixelformat = V4L2_PIX_FMT_NV12;
+        pix.pixelformat = fourcc;
         pix.num_planes = static_cast<__u8>(planes);
         pix.plane_fmt[0].bytesperline = 80;
+        pix.plane_fmt[1].bytesperline = second_row;
         return 0;
     };
-    const auto image = must(detail::describe_v4l2(system, kVideo, Queue::CapturePlanes));
+    const auto describe = [&] { return detail::describe_v4l2(system, kVideo, Queue::CapturePlanes); };
+    const auto image = must(describe());
     assert_int_equal(image.width_stride, 80);
     assert_int_equal(image.height, 48);
+    assert_int_equal(image.buffers, 1);
     planes = 2;
-    must_fail(detail::describe_v4l2(system, kVideo, Queue::CapturePlanes), Errc::Unsupported);
+    must_fail(describe(), Errc::Unsupported);
+
+    const struct {
+        const char* fourcc;
+        PixelFormat format;
+        std::uint32_t chroma_rows;
+    } kCases[] = {{"NM12", PixelFormat::Nv12, 24},
+                  {"NM21", PixelFormat::Nv21, 24},
+                  {"NM16", PixelFormat::Nv16, 48},
+                  {"NM61", PixelFormat::Nv61, 48}};
+    for (const auto& c : kCases) {
+        std::memcpy(&fourcc, c.fourcc, sizeof(fourcc));
+        assert_true(must(rknpu::v4l2::format_of(fourcc)) == c.format);
+        assert_int_equal(rknpu::v4l2::fourcc_of(c.format, 2), fourcc);
+        planes = 2;
+        const auto apart = must(describe());
+        assert_true(apart.format == c.format);
+        assert_int_equal(apart.buffers, 2);
+        assert_int_equal(apart.width_stride, 80);
+        const auto layout = must(rknpu::image_layout(apart));
+        assert_int_equal(layout.bytes(0), 80 * 47 + 64);
+        assert_int_equal(layout.bytes(1), 80 * (c.chroma_rows - 1) + 64);
+        planes = 1;
+        must_fail(describe(), Errc::Unsupported);
+    }
+    planes = 2;
+    second_row = 96;
+    must_fail(describe(), Errc::BadLayout);
+    assert_int_equal(rknpu::v4l2::fourcc_of(PixelFormat::Rgb888, 2), 0);
 }
 
 void dmabufs_give_fences(void**) {
@@ -248,7 +280,7 @@ const CMUnitTest kTests[] = {
     cmocka_unit_test(memfds_are_sealed),
     cmocka_unit_test(frames_are_exported),
     cmocka_unit_test(formats_of_cameras_become_images),
-    cmocka_unit_test(planes_must_share_a_buffer),
+    cmocka_unit_test(planes_lie_in_one_buffer_or_in_several),
     cmocka_unit_test(dmabufs_give_fences),
 };
 

@@ -49,37 +49,41 @@ bool is_missing(const char* what, const rknpu::Error& error) {
 }
 
 /// An image in a dma-buf, or none: without an IOMMU, memory that happens to be scattered must be refused with a reason.
-std::optional<Image> import_image(const Device& device, const UniqueFd& fd, const ImageDescriptor& descriptor) {
-    auto image = Image::import_dmabuf(device, fd.get(), descriptor);
+std::optional<Image> import_image(const Device& device, std::span<const int> fds, const ImageDescriptor& descriptor) {
+    auto image = Image::import_dmabuf(device, fds, descriptor);
     if (image || device.info().iommu)
         return must(std::move(image));
     assert_true(must_fail(image, Errc::Unsupported).message().find("scattered") != std::string::npos);
     return std::nullopt;
 }
 
-/// What the NPU makes of a GRAY8 image when it does nothing to it: each byte less 128.
-void check_seen_by_npu(const Device& device, const Image& image) {
-    const ImageDescriptor& d = image.descriptor();
+std::optional<Image> import_image(const Device& device, const UniqueFd& fd, const ImageDescriptor& descriptor) {
+    const int fds[] = {fd.get()};
+    return import_image(device, fds, descriptor);
+}
+
+/// What the NPU makes of a plane, as a picture of GRAY8, when it does nothing to it: each byte less 128.
+void check_seen_by_npu(const Device& device, const Image& image, std::uint32_t plane = 0) {
+    const rknpu::ImagePlane& p = image.planes()[plane];
     rknpu::ConvolutionShape shape;
     shape.in_channels = 1;
-    shape.in_height = d.height;
-    shape.in_width = d.width;
+    shape.in_height = p.rows;
+    shape.in_width = p.row_bytes;
     shape.out_channels = 1;
     shape.input = rknpu::ConvolutionInput::Gray8;
-    shape.row_pixels = d.width_stride;
+    shape.row_pixels = p.row_stride;
     const std::int8_t weight = 1;
     auto convolution = must(Convolution::create(device, shape, {&weight, 1}));
     const Buffer out = must(Buffer::allocate(device, convolution.out_bytes()));
-    must(convolution.run(image.plane_view(), out));
+    must(convolution.run(image.plane_view(plane), out));
 
-    const auto pixels = must(image.access(Access::Read));
+    const auto pixels = must(image.access(Access::Read, plane));
     const auto results = must(out.access(Access::Read));
-    const std::size_t stride = image.planes()[0].row_stride;
-    for (std::uint32_t y = 0; y < d.height; ++y) {
-        for (std::uint32_t x = 0; x < d.width; ++x) {
-            const int pixel = std::to_integer<int>(pixels.bytes()[y * stride + x]);
+    for (std::uint32_t y = 0; y < p.rows; ++y) {
+        for (std::uint32_t x = 0; x < p.row_bytes; ++x) {
+            const int pixel = std::to_integer<int>(pixels.bytes()[std::size_t{y} * p.row_stride + x]);
             // Of a native map with one channel: atoms of 16 bytes, row after row.
-            const int seen = results.as<std::int8_t>()[(std::size_t{y} * d.width + x) * 16];
+            const int seen = results.as<std::int8_t>()[(std::size_t{y} * p.row_bytes + x) * 16];
             if (seen != pixel - 128)
                 print_error("pixel %u, %u is %d, the NPU saw %d\n", x, y, pixel, seen + 128);
             assert_int_equal(seen, pixel - 128);
@@ -87,8 +91,8 @@ void check_seen_by_npu(const Device& device, const Image& image) {
     }
 }
 
-void fill(const Image& image, unsigned seed) {
-    auto access = must(image.access(Access::Write));
+void fill(const Image& image, unsigned seed, std::uint32_t plane = 0) {
+    auto access = must(image.access(Access::Write, plane));
     for (std::size_t i = 0; i < access.bytes().size(); ++i)
         access.bytes()[i] = static_cast<std::byte>(i * 31 + i / 251 + seed);
     must(access.end());
@@ -148,15 +152,40 @@ void memfds_give_images(void**) {
     must_fail(rknpu::dmabuf::from_memfd(memfd.get(), 0, 5 * 4096), Errc::InvalidArgument);
 }
 
-int open_camera() {
-    if (!kOnDriver || std::system("modprobe vivid n_devs=1 node_types=1 num_inputs=1 input_types=0") != 0)
+// The planes of an image in memory of different makers; a page each, as that is in one piece, whatever there is between
+// the NPU and the memory.
+void planes_come_from_several_dmabufs(void**) {
+    const Device device = test_device();
+    const auto luma = rknpu::dmabuf::from_heap(4096);
+    if (!luma && is_missing("dma-heaps", luma.error()))
+        return;
+    const UniqueFd memfd = must(rknpu::dmabuf::new_memfd(2 * 4096));
+    const auto chroma = rknpu::dmabuf::from_memfd(memfd.get(), 4096, 4096);
+    if (!chroma && is_missing("udmabuf", chroma.error()))
+        return;
+    const int fds[] = {luma->get(), chroma->get()};
+    ImageDescriptor nv12 = {PixelFormat::Nv12, 60, 64, 64, 0, {0, 2048}, 2};
+    const Image image = must(Image::import_dmabuf(device, fds, nv12));
+    for (const std::uint32_t plane : {0, 1})
+        fill(image, plane + 5, plane);
+    for (const std::uint32_t plane : {0, 1})
+        check_seen_by_npu(device, image, plane);
+    nv12.plane_offset[1] = 2064;
+    const auto past = Image::import_dmabuf(device, fds, nv12);
+    assert_int_equal(must_fail(past, Errc::TooSmall).missing_bytes(), 2064 + 64 * 31 + 60 - 4096);
+}
+
+// The kernel's virtual cameras: one whose frames lie in one buffer each, one with a buffer for each plane.
+int open_camera(std::uint32_t capability) {
+    constexpr const char* kLoad =
+        "modprobe vivid n_devs=2 node_types=1,1 num_inputs=1,1 input_types=0,0 multiplanar=1,2";
+    if (!kOnDriver || std::system(kLoad) != 0)
         return -1;
     for (int i = 0; i < 16; ++i) {
         const std::string path = "/dev/video" + std::to_string(i);
         const int fd = ::open(path.c_str(), O_RDWR | O_CLOEXEC);
-        v4l2_capability capability{};
-        if (fd >= 0 && ::ioctl(fd, VIDIOC_QUERYCAP, &capability) == 0 &&
-            capability.device_caps & V4L2_CAP_VIDEO_CAPTURE)
+        v4l2_capability found{};
+        if (fd >= 0 && ::ioctl(fd, VIDIOC_QUERYCAP, &found) == 0 && found.device_caps & capability)
             return fd;
         if (fd >= 0)
             ::close(fd);
@@ -164,9 +193,27 @@ int open_camera() {
     return -1;
 }
 
-void cameras_give_images(void**) {
+/// A buffer of a camera's queue, and its planes.
+struct CameraBuffer {
+    CameraBuffer(rknpu::v4l2::Queue queue, std::uint32_t count) {
+        buffer.type = static_cast<std::uint32_t>(queue);
+        buffer.memory = V4L2_MEMORY_MMAP;
+        if (queue == rknpu::v4l2::Queue::CapturePlanes) {
+            buffer.m.planes = planes;
+            buffer.length = count;
+        }
+    }
+    CameraBuffer(const CameraBuffer&) = delete;
+    CameraBuffer& operator=(const CameraBuffer&) = delete;
+
+    v4l2_plane planes[2] = {};
+    v4l2_buffer buffer{};
+};
+
+// Frames of a camera with this format, each of whose planes the NPU reads.
+void check_camera(std::uint32_t capability, rknpu::v4l2::Queue queue, PixelFormat pixels, std::uint32_t planes) {
     const Device device = test_device();
-    const UniqueFd video(open_camera());
+    const UniqueFd video(open_camera(capability));
     assert_true(video.valid() || !kOnDriver);
     if (!video.valid()) {
         std::printf("# without a test camera\n");
@@ -174,45 +221,56 @@ void cameras_give_images(void**) {
     }
     constexpr unsigned kFrames = 3;
     v4l2_format format{};
-    format.type = V4L2_BUF_TYPE_VIDEO_CAPTURE;
-    format.fmt.pix.width = 320;
+    format.type = static_cast<std::uint32_t>(queue);
+    format.fmt.pix.width = 320; // as pix_mp has it
     format.fmt.pix.height = 180;
-    format.fmt.pix.pixelformat = rknpu::v4l2::fourcc_of(PixelFormat::Gray8);
+    format.fmt.pix.pixelformat = rknpu::v4l2::fourcc_of(pixels, planes);
     assert_int_equal(::ioctl(video.get(), VIDIOC_S_FMT, &format), 0);
-    must_fail(rknpu::v4l2::export_buffer(video.get(), 0), Errc::InvalidArgument); // there are none yet
+    must_fail(rknpu::v4l2::export_buffer(video.get(), 0, queue), Errc::InvalidArgument); // there are none yet
     v4l2_requestbuffers request{};
     request.count = kFrames;
-    request.type = V4L2_BUF_TYPE_VIDEO_CAPTURE;
+    request.type = format.type;
     request.memory = V4L2_MEMORY_MMAP;
     assert_int_equal(::ioctl(video.get(), VIDIOC_REQBUFS, &request), 0);
 
-    const ImageDescriptor descriptor = must(rknpu::v4l2::describe(video.get()));
-    assert_true(descriptor.format == PixelFormat::Gray8);
+    const ImageDescriptor descriptor = must(rknpu::v4l2::describe(video.get(), queue));
+    assert_true(descriptor.format == pixels);
     assert_int_equal(descriptor.width, 320);
     assert_int_equal(descriptor.height, 180);
+    assert_int_equal(descriptor.buffers, planes);
     std::vector<Image> frames;
     for (unsigned i = 0; i < kFrames; ++i) {
-        const UniqueFd fd = must(rknpu::v4l2::export_buffer(video.get(), i));
-        auto frame = import_image(device, fd, descriptor);
+        std::vector<UniqueFd> files;
+        std::vector<int> fds;
+        for (std::uint32_t plane = 0; plane < planes; ++plane) {
+            files.push_back(must(rknpu::v4l2::export_buffer(video.get(), i, queue, plane)));
+            fds.push_back(files.back().get());
+        }
+        auto frame = import_image(device, fds, descriptor);
         if (!frame)
             return;
         frames.push_back(*std::move(frame));
-        v4l2_buffer buffer{};
-        buffer.type = V4L2_BUF_TYPE_VIDEO_CAPTURE;
-        buffer.memory = V4L2_MEMORY_MMAP;
-        buffer.index = i;
-        assert_int_equal(::ioctl(video.get(), VIDIOC_QBUF, &buffer), 0);
+        CameraBuffer one(queue, planes);
+        one.buffer.index = i;
+        assert_int_equal(::ioctl(video.get(), VIDIOC_QBUF, &one.buffer), 0);
     }
-    int type = V4L2_BUF_TYPE_VIDEO_CAPTURE;
+    int type = static_cast<int>(queue);
     assert_int_equal(::ioctl(video.get(), VIDIOC_STREAMON, &type), 0);
     for (unsigned i = 0; i < kFrames; ++i) {
-        v4l2_buffer buffer{};
-        buffer.type = V4L2_BUF_TYPE_VIDEO_CAPTURE;
-        buffer.memory = V4L2_MEMORY_MMAP;
-        assert_int_equal(::ioctl(video.get(), VIDIOC_DQBUF, &buffer), 0);
-        check_seen_by_npu(device, frames[buffer.index]);
+        CameraBuffer one(queue, planes);
+        assert_int_equal(::ioctl(video.get(), VIDIOC_DQBUF, &one.buffer), 0);
+        for (std::uint32_t plane = 0; plane < planes; ++plane)
+            check_seen_by_npu(device, frames[one.buffer.index], plane);
     }
     assert_int_equal(::ioctl(video.get(), VIDIOC_STREAMOFF, &type), 0);
+}
+
+void cameras_give_images(void**) {
+    check_camera(V4L2_CAP_VIDEO_CAPTURE, rknpu::v4l2::Queue::Capture, PixelFormat::Gray8, 1);
+}
+
+void cameras_give_planes_in_several_buffers(void**) {
+    check_camera(V4L2_CAP_VIDEO_CAPTURE_MPLANE, rknpu::v4l2::Queue::CapturePlanes, PixelFormat::Nv12, 2);
 }
 
 void buffers_hold_no_descriptor(void**) {
@@ -375,11 +433,18 @@ void the_group_of_the_node_is_enough(void**) {
 }
 
 const CMUnitTest kTests[] = {
-    cmocka_unit_test(heaps_give_images),       cmocka_unit_test(memfds_give_images),
-    cmocka_unit_test(cameras_give_images),     cmocka_unit_test(buffers_hold_no_descriptor),
-    cmocka_unit_test(imports_go_beyond_4_gib), cmocka_unit_test(sram_is_used_as_far_as_there_is_some),
-    cmocka_unit_test(processes_share_memory),  cmocka_unit_test(physical_memory_needs_an_npu_without_iommu),
-    cmocka_unit_test(nodes_are_listed),        cmocka_unit_test(the_group_of_the_node_is_enough),
+    cmocka_unit_test(heaps_give_images),
+    cmocka_unit_test(memfds_give_images),
+    cmocka_unit_test(planes_come_from_several_dmabufs),
+    cmocka_unit_test(cameras_give_images),
+    cmocka_unit_test(cameras_give_planes_in_several_buffers),
+    cmocka_unit_test(buffers_hold_no_descriptor),
+    cmocka_unit_test(imports_go_beyond_4_gib),
+    cmocka_unit_test(sram_is_used_as_far_as_there_is_some),
+    cmocka_unit_test(processes_share_memory),
+    cmocka_unit_test(physical_memory_needs_an_npu_without_iommu),
+    cmocka_unit_test(nodes_are_listed),
+    cmocka_unit_test(the_group_of_the_node_is_enough),
 };
 
 } // namespace

@@ -19,22 +19,23 @@ enum class Queue : std::uint32_t {
     CapturePlanes = 9, ///< V4L2_BUF_TYPE_VIDEO_CAPTURE_MPLANE
 };
 
-/// The memory of a buffer of the queue as a dma-buf, by VIDIOC_EXPBUF. Errors: InvalidArgument (there is no such buffer
-/// or it is not of the kind MMAP, `video` is no V4L2 device), errno of the driver.
+/// The memory of a buffer of the queue as a dma-buf, by VIDIOC_EXPBUF: of one of its planes where they have each their
+/// own (ImageDescriptor::buffers). Errors: InvalidArgument (there is no such buffer or it is not of the kind MMAP,
+/// `video` is no V4L2 device), errno of the driver.
 [[gnu::visibility("default")]] Result<UniqueFd>
 export_buffer(int video, std::uint32_t index, Queue queue = Queue::Capture, std::uint32_t plane = 0) noexcept;
 
 /**
  * How the frames lie in their buffers, by VIDIOC_G_FMT.
  *
- * Errors: Unsupported (a pixel format that PixelFormat doesn't have, or planes in several buffers), BadLayout (rows
- * that are not whole pixels), InvalidArgument (no V4L2 device), errno of the driver.
+ * Errors: Unsupported (a pixel format that PixelFormat doesn't have), BadLayout (rows that are not whole pixels, planes
+ * with different rows), InvalidArgument (no V4L2 device), errno of the driver.
  */
 [[gnu::visibility("default")]] Result<ImageDescriptor> describe(int video, Queue queue = Queue::Capture) noexcept;
 
 /// The format of a V4L2 fourcc code. Errors: Unsupported.
 [[gnu::visibility("default")]] Result<PixelFormat> format_of(std::uint32_t fourcc) noexcept;
-/// The V4L2 fourcc code of a format.
-[[gnu::visibility("default")]] std::uint32_t fourcc_of(PixelFormat format) noexcept;
+/// The V4L2 fourcc code of a format whose planes lie in so many buffers; 0: there is none.
+[[gnu::visibility("default")]] std::uint32_t fourcc_of(PixelFormat format, std::uint32_t buffers = 1) noexcept;
 
 } // namespace rknpu::v4l2

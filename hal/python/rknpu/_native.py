@@ -40,12 +40,12 @@ class MemoryStatistics(c.Structure):
 class ImageDescriptor(c.Structure):
     _fields_ = [("plane_offset", c.c_uint64 * 2), ("format", c.c_uint32), ("width", c.c_uint32),
                 ("height", c.c_uint32), ("width_stride", c.c_uint32), ("height_stride", c.c_uint32),
-                ("reserved", c.c_uint32)]
+                ("buffers", c.c_uint32)]
 
 
 class ImagePlane(c.Structure):
     _fields_ = [("offset", c.c_uint64), ("row_bytes", c.c_uint32), ("row_stride", c.c_uint32), ("rows", c.c_uint32),
-                ("reserved", c.c_uint32)]
+                ("buffer", c.c_uint32)]
 
 
 class TaskCommands(c.Structure):
@@ -132,11 +132,11 @@ _CALLS = {
     "buffer_begin": (_handle, _u32, _u64, _u64, _to(_handle)),
     "buffer_end": (_handle,),
     "dmabuf_fence": (c.c_int, _u32, _to(c.c_int)),
-    "image_import": (_handle, c.c_int, _to(ImageDescriptor), _to(_handle)),
-    "image_view": (_handle, _to(ImageDescriptor), _to(_handle)),
+    "image_import_planes": (_handle, _to(c.c_int), c.c_size_t, _to(ImageDescriptor), _to(_handle)),
+    "image_view_planes": (_to(_handle), c.c_size_t, _to(ImageDescriptor), _to(_handle)),
     "image_allocate": (_handle, _to(ImageDescriptor), _u32, _to(_handle)),
     "image_plane_at": (_handle, _u32, _to(ImagePlane)),
-    "image_buffer": (_handle, _to(_handle)),
+    "image_plane_buffer": (_handle, _u32, _to(_handle)),
     "job_create_gang": (_handle, _to(TaskChain), _size, _u32, _to(_handle)),
     "job_keep": (_handle, _handle, _u32),
     "job_run": (_handle, _u32, _u32, _to(_u64)),

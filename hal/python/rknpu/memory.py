@@ -194,29 +194,44 @@ class Image(native.Handle):
 
     _free = "image_free"
 
-    def __init__(self, source, format, width, height, width_stride=0, height_stride=0, offsets=(0, None), flags=0):
-        """source: a Device for new memory, a Buffer, or a pair of a Device and the file of a dma-buf."""
+    def __init__(self, source, format, width, height, width_stride=0, height_stride=0, offsets=(0, None), flags=0,
+                 buffers=1):
+        """
+        source: a Device for new memory, a Buffer, or a Device and the file of a dma-buf. Where each plane lies in memory
+        of its own: a Device with buffers=2, a list of Buffers, or a Device and the files of several dma-bufs.
+        """
         descriptor = native.ImageDescriptor(format=int(format), width=width, height=height,
-                                            width_stride=width_stride, height_stride=height_stride)
+                                            width_stride=width_stride, height_stride=height_stride, buffers=buffers)
         for i, offset in enumerate(offsets):
             descriptor.plane_offset[i] = _BEHIND if offset is None else offset
-        if isinstance(source, Buffer):
-            handle = native.created("image_view", source.handle, c.byref(descriptor))
-        elif isinstance(source, Device):
+        if isinstance(source, Device):
             handle = native.created("image_allocate", source.handle, c.byref(descriptor), int(flags))
+        elif isinstance(source, Buffer) or isinstance(source[0], Buffer):
+            handles = [one.handle for one in ([source] if isinstance(source, Buffer) else source)]
+            descriptor.buffers = len(handles)
+            handle = native.created("image_view_planes", (c.c_void_p * len(handles))(*handles), len(handles),
+                                    c.byref(descriptor))
         else:
-            device, file = source
-            handle = native.created("image_import", device.handle, native.fileno(file), c.byref(descriptor))
+            device, *files = source
+            descriptor.buffers = len(files)
+            handle = native.created("image_import_planes", device.handle,
+                                    (c.c_int * len(files))(*(native.fileno(file) for file in files)), len(files),
+                                    c.byref(descriptor))
         super().__init__(handle)
-        self._buffer = Buffer._of(native.created("image_buffer", self.handle))
+        self._buffers = [Buffer._of(native.created("image_plane_buffer", self.handle, i))
+                         for i in range(len(self.planes))]
 
     @property
     def buffer(self):
-        return self._buffer
+        """What the first plane lies in, and the others unless they have memory of their own."""
+        return self._buffers[0]
+
+    def plane_buffer(self, plane):
+        return self._buffers[plane]
 
     @property
     def planes(self):
-        """offset, row_bytes, row_stride and rows of each plane."""
+        """offset, row_bytes, row_stride, rows and buffer of each plane."""
         result = []
         for i in range(native.raw("image_planes", self.handle)):
             plane = native.ImagePlane()
@@ -226,7 +241,7 @@ class Image(native.Handle):
 
     def access(self, access=Access.READ_WRITE, plane=0):
         """For a `with`: the bytes of a plane's rows, as an array [rows][row_bytes] of the memory itself."""
-        return _Rows(self._buffer, access, self.planes[plane])
+        return _Rows(self._buffers[plane], access, self.planes[plane])
 
 
 class _Rows(_View):

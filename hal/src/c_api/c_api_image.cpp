@@ -3,6 +3,9 @@
 // Images, and where their memory comes from.
 #include "c_api/handles.hpp"
 
+#include <span>
+#include <vector>
+
 using namespace rknpu::c_api;
 
 struct rknpu_image {
@@ -16,9 +19,13 @@ static_assert(RKNPU_PLANE_BEHIND == rknpu::kBehind);
 namespace {
 
 rknpu::ImageDescriptor descriptor_of(const rknpu_image_descriptor& from) noexcept {
-    return {
-        static_cast<rknpu::PixelFormat>(from.format), from.width, from.height, from.width_stride, from.height_stride,
-        {from.plane_offset[0], from.plane_offset[1]}};
+    return {static_cast<rknpu::PixelFormat>(from.format),
+            from.width,
+            from.height,
+            from.width_stride,
+            from.height_stride,
+            {from.plane_offset[0], from.plane_offset[1]},
+            from.buffers ? from.buffers : 1};
 }
 
 bool is_queue(uint32_t queue) noexcept {
@@ -62,6 +69,30 @@ RKNPU_C_API int rknpu_image_view(const rknpu_buffer* buffer, const rknpu_image_d
     return give(rknpu::Image::view(buffer->buffer, descriptor_of(*descriptor)), image);
 }
 
+RKNPU_C_API int rknpu_image_import_planes(rknpu_device* device, const int* fds, size_t count,
+                                          const rknpu_image_descriptor* descriptor, rknpu_image** image) {
+    if (!device || (!fds && count) || !descriptor || !image)
+        return invalid("rknpu_image_import_planes: a pointer is NULL");
+    return give(
+        rknpu::Image::import_dmabuf(device->device, std::span<const int>(fds, count), descriptor_of(*descriptor)),
+        image);
+}
+
+RKNPU_C_API int rknpu_image_view_planes(const rknpu_buffer* const* buffers, size_t count,
+                                        const rknpu_image_descriptor* descriptor, rknpu_image** image) try {
+    if (!buffers || !descriptor || !image)
+        return invalid("rknpu_image_view_planes: a pointer is NULL");
+    std::vector<const rknpu::Buffer*> list;
+    for (size_t i = 0; i < count; ++i) {
+        if (!buffers[i])
+            return invalid("rknpu_image_view_planes: a buffer is NULL");
+        list.push_back(&buffers[i]->buffer);
+    }
+    return give(rknpu::Image::view(list, descriptor_of(*descriptor)), image);
+} catch (...) {
+    return fail(out_of_memory());
+}
+
 RKNPU_C_API int rknpu_image_allocate(rknpu_device* device, const rknpu_image_descriptor* descriptor, uint32_t flags,
                                      rknpu_image** image) {
     if (!device || !descriptor || !image)
@@ -85,7 +116,7 @@ RKNPU_C_API int rknpu_image_plane_at(const rknpu_image* image, uint32_t plane, r
     if (plane >= image->image.planes().size())
         return invalid("rknpu_image_plane_at: the image has not so many planes");
     const rknpu::ImagePlane& from = image->image.planes()[plane];
-    *to = {from.offset, from.row_bytes, from.row_stride, from.rows, 0};
+    *to = {from.offset, from.row_bytes, from.row_stride, from.rows, from.buffer};
     return RKNPU_OK;
 }
 
@@ -93,6 +124,14 @@ RKNPU_C_API int rknpu_image_buffer(const rknpu_image* image, rknpu_buffer** buff
     if (!image || !buffer)
         return invalid("rknpu_image_buffer: a pointer is NULL");
     return give(rknpu::Result<rknpu::Buffer>(image->image.buffer().share()), buffer, std::nullopt);
+}
+
+RKNPU_C_API int rknpu_image_plane_buffer(const rknpu_image* image, uint32_t plane, rknpu_buffer** buffer) {
+    if (!image || !buffer)
+        return invalid("rknpu_image_plane_buffer: a pointer is NULL");
+    if (plane >= image->image.planes().size())
+        return invalid("rknpu_image_plane_buffer: the image has not so many planes");
+    return give(rknpu::Result<rknpu::Buffer>(image->image.buffer(plane).share()), buffer, std::nullopt);
 }
 
 RKNPU_C_API int rknpu_v4l2_export(int video, uint32_t queue, uint32_t index, uint32_t plane, int* fd) {
@@ -113,6 +152,6 @@ RKNPU_C_API int rknpu_v4l2_describe(int video, uint32_t queue, rknpu_image_descr
                    from->height,
                    from->width_stride,
                    from->height_stride,
-                   0};
+                   from->buffers};
     return RKNPU_OK;
 }

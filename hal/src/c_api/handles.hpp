@@ -12,6 +12,7 @@
 #include <new>
 #include <optional>
 #include <string>
+#include <system_error>
 #include <utility>
 
 // What the files of the C interface share: the handles, and the one way in which C++ results become codes. Exceptions
@@ -60,6 +61,10 @@ inline int invalid(const char* what) noexcept {
     }
 }
 
+inline rknpu::Error out_of_memory() noexcept {
+    return {std::make_error_code(std::errc::not_enough_memory), {}};
+}
+
 inline int finish(const rknpu::Result<void>& result) noexcept {
     return result ? RKNPU_OK : fail(result.error());
 }
@@ -71,7 +76,7 @@ int give(rknpu::Result<T> result, H** handle, More&&... more) noexcept {
         return fail(result.error());
     H* const made = new (std::nothrow) H{*std::move(result), std::forward<More>(more)...};
     if (!made)
-        return fail(rknpu::Error(std::make_error_code(std::errc::not_enough_memory), {}));
+        return fail(out_of_memory());
     *handle = made;
     return RKNPU_OK;
 }

@@ -4,7 +4,6 @@
 #include "c_api/run.hpp"
 
 #include <cstddef>
-#include <system_error>
 #include <utility>
 #include <vector>
 
@@ -20,10 +19,6 @@ struct rknpu_submission {
 namespace rknpu::c_api {
 
 inline constexpr uint32_t kDefaultTimeoutMs = 6000;
-
-inline rknpu::Error out_of_memory() noexcept {
-    return {std::make_error_code(std::errc::not_enough_memory), {}};
-}
 
 /// What a submission takes, in C++; `after` is where the pointers go. Throws bad_alloc.
 inline rknpu::Result<rknpu::SubmitOptions> submit_options(const rknpu_submit_options* from,

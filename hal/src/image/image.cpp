@@ -71,6 +71,17 @@ Result<void> check_sizes(const ImageDescriptor& d, const FormatShape& format) {
     return {};
 }
 
+// Of two planes in the same memory.
+Result<void> check_planes(const ImageLayout& layout) {
+    const auto& [first, second] = layout.planes;
+    if (first.offset < second.end() && second.offset < first.end())
+        return bad_layout(detail::format(
+            "the planes of the image overlap: %llu to %llu and %llu to %llu",
+            static_cast<unsigned long long>(first.offset), static_cast<unsigned long long>(first.end()),
+            static_cast<unsigned long long>(second.offset), static_cast<unsigned long long>(second.end())));
+    return {};
+}
+
 Result<ImageLayout> lay_out(ImageDescriptor d) {
     const FormatShape* const format = find_format(d.format);
     if (!format)
@@ -80,6 +91,12 @@ Result<ImageLayout> lay_out(ImageDescriptor d) {
     if (auto r = check_sizes(d, *format); !r)
         return std::move(r).error();
 
+    if (d.buffers != 1 && d.buffers != format->planes)
+        return invalid(
+            detail::format("an image in %u buffers: %s has %u planes, which lie in one buffer or in one each",
+                           d.buffers, format->name, format->planes));
+    const bool apart = d.buffers > 1;
+
     ImageLayout layout;
     layout.plane_count = format->planes;
     std::uint64_t behind = kBehind; // the plane before: none
@@ -87,28 +104,26 @@ Result<ImageLayout> lay_out(ImageDescriptor d) {
         const PlaneShape& shape = format->plane[p];
         ImagePlane& plane = layout.planes[p];
         if (d.plane_offset[p] == kBehind)
-            d.plane_offset[p] = behind;
+            d.plane_offset[p] = apart && p > 0 ? 0 : behind;
         if (d.plane_offset[p] > kMaxOffset)
             return invalid(p == 0 && d.plane_offset[p] == kBehind
                                ? std::string("the first plane of an image has no plane before it: give its offset")
                                : detail::format("plane %u begins at %llu, beyond any buffer", p,
                                                 static_cast<unsigned long long>(d.plane_offset[p])));
         plane.offset = d.plane_offset[p];
+        plane.buffer = apart ? p : 0;
         plane.row_bytes = d.width / shape.across * shape.bytes;
         plane.row_stride = d.width_stride / shape.across * shape.bytes;
         plane.rows = d.height / shape.down;
         behind = plane.offset + std::uint64_t{plane.row_stride} * (d.height_stride / shape.down);
-        layout.bytes = std::max(layout.bytes, plane.end());
     }
     if (format->planes == 1)
         d.plane_offset[1] = kBehind;
-    const auto& [first, second] = layout.planes;
-    if (format->planes == 2 && first.offset < second.end() && second.offset < first.end())
-        return bad_layout(detail::format(
-            "the planes of the image overlap: %llu to %llu and %llu to %llu",
-            static_cast<unsigned long long>(first.offset), static_cast<unsigned long long>(first.end()),
-            static_cast<unsigned long long>(second.offset), static_cast<unsigned long long>(second.end())));
     layout.descriptor = d;
+    if (format->planes > 1 && !apart) {
+        if (auto r = check_planes(layout); !r)
+            return std::move(r).error();
+    }
     return layout;
 }
 
@@ -139,13 +154,25 @@ Result<ImageLayout> lay_out_for_npu(const ImageDescriptor& descriptor, const std
     return layout;
 }
 
-Result<void> check_fits(const ImageLayout& layout, std::uint64_t available) {
+Result<void> check_fits(const ImageLayout& layout, std::uint32_t buffer, std::uint64_t available) {
     const ImageDescriptor& d = layout.descriptor;
-    return detail::check_range(available, 0, layout.bytes,
-                               detail::format("%s image of %u x %u pixels, strides %u x %u",
+    const std::string part = d.buffers > 1 ? detail::format("plane %u of a ", buffer) : std::string();
+    return detail::check_range(available, 0, layout.bytes(buffer),
+                               detail::format("%s%s image of %u x %u pixels, strides %u x %u", part.c_str(),
                                               find_format(d.format)->name, d.width, d.height, d.width_stride,
                                               d.height_stride)
                                    .c_str());
+}
+
+Result<void> check_count(const ImageLayout& layout, std::size_t count) {
+    if (count == layout.descriptor.buffers)
+        return {};
+    return invalid(detail::format("%zu buffers for an image whose descriptor says that it lies in %u", count,
+                                  layout.descriptor.buffers));
+}
+
+bool same_memory(const Buffer& a, const Buffer& b) {
+    return a.dma_address() == b.dma_address() && a.domain() == b.domain();
 }
 
 } // namespace
@@ -159,31 +186,67 @@ std::uint32_t image_row_alignment(const char* soc) noexcept {
     return facts ? facts->row_pixels : detail::kStrictestRowPixels;
 }
 
-Image::Image(Buffer buffer, const ImageLayout& layout) noexcept : buffer_(std::move(buffer)), layout_(layout) {}
+Image::Image(std::vector<Buffer> buffers, const ImageLayout& layout) noexcept
+    : buffers_(std::move(buffers)), layout_(layout) {}
+
+Result<Image> Image::make(std::vector<Buffer> buffers, const ImageLayout& layout) {
+    for (std::uint32_t i = 0; i < buffers.size(); ++i) {
+        if (auto r = check_fits(layout, i, buffers[i].size()); !r)
+            return std::move(r).error();
+    }
+    if (buffers.size() > 1 && same_memory(buffers[0], buffers[1])) {
+        if (auto r = check_planes(layout); !r)
+            return std::move(r).error();
+    }
+    return Image(std::move(buffers), layout);
+}
 
 Result<Image> Image::import_dmabuf(const Device& device, int fd, const ImageDescriptor& descriptor,
+                                   const ImportPlace& at) noexcept {
+    return import_dmabuf(device, {&fd, 1}, descriptor, at);
+}
+
+Result<Image> Image::import_dmabuf(const Device& device, std::span<const int> fds, const ImageDescriptor& descriptor,
                                    const ImportPlace& at) noexcept {
     return detail::guarded([&]() -> Result<Image> {
         const auto layout = lay_out_for_npu(descriptor, device.info().soc);
         if (!layout)
             return layout.error();
-        auto buffer = Buffer::import_dmabuf(device, fd, 1, at);
-        if (!buffer)
-            return std::move(buffer).error();
-        if (auto r = check_fits(*layout, buffer->size()); !r)
+        if (auto r = check_count(*layout, fds.size()); !r)
             return std::move(r).error();
-        return Image(*std::move(buffer), *layout);
+        std::vector<Buffer> buffers;
+        for (const int fd : fds) {
+            auto buffer = Buffer::import_dmabuf(device, fd, 1, at);
+            if (!buffer)
+                return std::move(buffer).error();
+            buffers.push_back(*std::move(buffer));
+        }
+        return make(std::move(buffers), *layout);
     });
 }
 
 Result<Image> Image::view(const Buffer& buffer, const ImageDescriptor& descriptor) noexcept {
+    const Buffer* const buffers[] = {&buffer};
+    return view(buffers, descriptor);
+}
+
+Result<Image> Image::view(std::span<const Buffer* const> buffers, const ImageDescriptor& descriptor) noexcept {
     return detail::guarded([&]() -> Result<Image> {
-        const auto layout = lay_out_for_npu(descriptor, buffer.state()->device().info().soc);
+        if (buffers.empty())
+            return invalid("an image without a buffer");
+        const auto& device = buffers.front()->state()->device();
+        const auto layout = lay_out_for_npu(descriptor, device.info().soc);
         if (!layout)
             return layout.error();
-        if (auto r = check_fits(*layout, buffer.size()); !r)
+        if (auto r = check_count(*layout, buffers.size()); !r)
             return std::move(r).error();
-        return Image(buffer.share(), *layout);
+        std::vector<Buffer> shared;
+        for (const Buffer* const buffer : buffers) {
+            if (&buffer->state()->device() != &device)
+                return invalid("the buffers of the image were made for different Devices");
+            shared.push_back(buffer->share());
+        }
+        return make(std::move(shared), *layout);
     });
 }
 
@@ -196,10 +259,14 @@ Result<Image> Image::allocate(const Device& device, const ImageDescriptor& descr
         const auto layout = lay_out_for_npu(wanted, device.info().soc);
         if (!layout)
             return layout.error();
-        auto buffer = Buffer::allocate(device, layout->bytes, flags);
-        if (!buffer)
-            return std::move(buffer).error();
-        return Image(*std::move(buffer), *layout);
+        std::vector<Buffer> buffers;
+        for (std::uint32_t i = 0; i < layout->descriptor.buffers; ++i) {
+            auto buffer = Buffer::allocate(device, layout->bytes(i), flags);
+            if (!buffer)
+                return std::move(buffer).error();
+            buffers.push_back(*std::move(buffer));
+        }
+        return Image(std::move(buffers), *layout);
     });
 }
 
@@ -208,7 +275,7 @@ Result<CpuAccess> Image::access(Access mode, std::uint32_t plane) const noexcept
         if (plane >= layout_.plane_count)
             return invalid(detail::format("plane %u: the image has %u", plane, layout_.plane_count));
         const ImagePlane& p = layout_.planes[plane];
-        return buffer_.access(mode, p.offset, p.end() - p.offset);
+        return buffer(plane).access(mode, p.offset, p.end() - p.offset);
     });
 }
 

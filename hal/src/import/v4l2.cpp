@@ -18,11 +18,12 @@ namespace {
 static_assert(static_cast<int>(v4l2::Queue::Capture) == V4L2_BUF_TYPE_VIDEO_CAPTURE);
 static_assert(static_cast<int>(v4l2::Queue::CapturePlanes) == V4L2_BUF_TYPE_VIDEO_CAPTURE_MPLANE);
 
-/// `row_bytes` of a pixel in the rows of the first plane.
+/// `row_bytes` of a pixel in the rows of the first plane; `buffers` that a frame lies in.
 struct FourccEntry {
     std::uint32_t fourcc;
     PixelFormat format;
     std::uint32_t row_bytes;
+    std::uint32_t buffers = 1;
 };
 
 constexpr FourccEntry kFourccs[] = {
@@ -31,7 +32,9 @@ constexpr FourccEntry kFourccs[] = {
     {V4L2_PIX_FMT_ABGR32, PixelFormat::Bgra8888, 4}, {V4L2_PIX_FMT_NV12, PixelFormat::Nv12, 1},
     {V4L2_PIX_FMT_NV21, PixelFormat::Nv21, 1},       {V4L2_PIX_FMT_NV16, PixelFormat::Nv16, 1},
     {V4L2_PIX_FMT_NV61, PixelFormat::Nv61, 1},       {V4L2_PIX_FMT_YUYV, PixelFormat::Yuyv, 2},
-    {V4L2_PIX_FMT_UYVY, PixelFormat::Uyvy, 2},
+    {V4L2_PIX_FMT_UYVY, PixelFormat::Uyvy, 2},       {V4L2_PIX_FMT_NV12M, PixelFormat::Nv12, 1, 2},
+    {V4L2_PIX_FMT_NV21M, PixelFormat::Nv21, 1, 2},   {V4L2_PIX_FMT_NV16M, PixelFormat::Nv16, 1, 2},
+    {V4L2_PIX_FMT_NV61M, PixelFormat::Nv61, 1, 2},
 };
 
 const FourccEntry* find_fourcc(std::uint32_t fourcc) {
@@ -85,11 +88,6 @@ Result<ImageDescriptor> describe_v4l2(Os& os, int video, v4l2::Queue queue) {
         return video_error(error, video, "VIDIOC_G_FMT");
 
     const bool planes = queue == v4l2::Queue::CapturePlanes;
-    if (planes && format.fmt.pix_mp.num_planes != 1)
-        return Error(Errc::Unsupported,
-                     detail::format("the frames lie in %u buffers each; set a pixel format with all in one (NV12 "
-                                    "instead of NM12)",
-                                    static_cast<unsigned>(format.fmt.pix_mp.num_planes)));
     const std::uint32_t fourcc = planes ? format.fmt.pix_mp.pixelformat : format.fmt.pix.pixelformat;
     const std::uint32_t row = planes ? format.fmt.pix_mp.plane_fmt[0].bytesperline : format.fmt.pix.bytesperline;
     const FourccEntry* const entry = find_fourcc(fourcc);
@@ -98,7 +96,17 @@ Result<ImageDescriptor> describe_v4l2(Os& os, int video, v4l2::Queue queue) {
     if (row % entry->row_bytes != 0)
         return Error(Errc::BadLayout,
                      detail::format("rows of %u bytes are not whole pixels of %u bytes each", row, entry->row_bytes));
+    if (const unsigned buffers = planes ? format.fmt.pix_mp.num_planes : 1; buffers != entry->buffers)
+        return Error(Errc::Unsupported, detail::format("the frames lie in %u buffers each; those of this pixel format "
+                                                       "are known to lie in %u",
+                                                       buffers, entry->buffers));
+    // Rows of a pair of colours are as long as those of two pixels.
+    if (entry->buffers > 1 && format.fmt.pix_mp.plane_fmt[1].bytesperline != row)
+        return Error(Errc::BadLayout, detail::format("rows of %u bytes in the first plane and of %u in the second: an "
+                                                     "image has one width stride",
+                                                     row, format.fmt.pix_mp.plane_fmt[1].bytesperline));
     ImageDescriptor descriptor;
+    descriptor.buffers = entry->buffers;
     descriptor.format = entry->format;
     descriptor.width = planes ? format.fmt.pix_mp.width : format.fmt.pix.width;
     descriptor.height = planes ? format.fmt.pix_mp.height : format.fmt.pix.height;
@@ -128,9 +136,9 @@ Result<PixelFormat> format_of(std::uint32_t fourcc) noexcept {
     });
 }
 
-std::uint32_t fourcc_of(PixelFormat format) noexcept {
-    const auto* const found =
-        std::ranges::find_if(kFourccs, [format](const FourccEntry& e) { return e.format == format; });
+std::uint32_t fourcc_of(PixelFormat format, std::uint32_t buffers) noexcept {
+    const auto* const found = std::ranges::find_if(
+        kFourccs, [=](const FourccEntry& e) { return e.format == format && e.buffers == buffers; });
     return found == std::end(kFourccs) ? 0 : found->fourcc;
 }
 

@@ -99,6 +99,22 @@ class Test(unittest.TestCase):
         gc.collect()
         self.assertEqual(int(kept.sum()), 7 * 4096)
 
+    def test_planes_apart(self):
+        image = Image(self.device, PixelFormat.NV12, 64, 40, buffers=2)
+        self.assertEqual([plane.buffer for plane in image.planes], [0, 1])
+        self.assertEqual([image.plane_buffer(i).size for i in (0, 1)], [64 * 40, 64 * 20])
+        with image.plane_buffer(0).export_dmabuf() as luma, image.plane_buffer(1).export_dmabuf() as chroma:
+            same = Image((self.device, luma, chroma), PixelFormat.NV12, 64, 40)
+            with self.assertRaises(rknpu.Error) as raised:
+                Image((self.device, chroma, luma), PixelFormat.NV12, 64, 40)
+            self.assertIn("plane 0 of a NV12 image", str(raised.exception))
+        with same.access(Access.WRITE, 1) as rows:
+            self.assertEqual(rows.shape, (20, 64))
+            rows[:] = 9
+        view = Image([image.plane_buffer(0), image.plane_buffer(1)], PixelFormat.NV12, 64, 40)
+        with view.access(Access.READ, 1) as rows, view.access(Access.READ, 0) as luma:
+            self.assertTrue((rows == 9).all() and (luma == 0).all())
+
     def test_images(self):
         image = Image(self.device, PixelFormat.RGB888, 50, 40)
         plane = image.planes[0]
