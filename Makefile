@@ -208,7 +208,7 @@ bench-model: build/release/build.ninja ## Measure how fast the virtual NPU compu
 
 .PHONY: lint
 lint: ## Check style, types, bindings and scripts; CHECKS= names single ones
-	tools/setup/install build lint vm
+	tools/setup/install build docs lint vm
 	tools/lint/run $(CHECKS)
 
 ## Demo ----------------------------------------------------------------------------------------------------------------
