@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: MIT
 #include "queue/passes.hpp"
 
-#include <ranges>
-
 namespace rknpu::detail {
 namespace {
 
@@ -11,8 +9,8 @@ using Jobs = std::vector<std::shared_ptr<SubmittedJob>>;
 // The last one first: else one that waits could begin when the one before has ended meanwhile.
 Result<void> cancel_all(const Jobs& passes) {
     Result<void> first;
-    for (const auto& pass : passes | std::views::reverse) {
-        auto r = pass->cancel();
+    for (auto pass = passes.rbegin(); pass != passes.rend(); ++pass) {
+        auto r = (*pass)->cancel();
         if (!r && first)
             first = std::move(r);
     }
@@ -52,8 +50,8 @@ class PassesJob final : public SubmittedJob {
 } // namespace
 
 Passes::~Passes() {
-    for (const Submission& pass : passes_ | std::views::reverse)
-        static_cast<void>(pass.cancel()); // the error that is told is that of the pass that could not be submitted
+    for (auto pass = passes_.rbegin(); pass != passes_.rend(); ++pass)
+        static_cast<void>(pass->cancel()); // the error that is told is that of the pass that could not be submitted
 }
 
 Submission Passes::together() {
