@@ -34,7 +34,7 @@ inline std::error_code make_error_code(Errc e) noexcept {
     return {static_cast<int>(e), error_category()};
 }
 
-/// Why a call failed: a code to decide by, and a message for people that says what to do.
+/// Why a call failed: a code to decide by, and a message for people that says what to do. Thread-safety: a value.
 class Error {
   public:
     Error(std::error_code code, std::string message, std::uint64_t missing_bytes = 0) noexcept

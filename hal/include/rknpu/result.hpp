@@ -14,7 +14,7 @@ namespace rknpu {
  * The value of a call, or the Error that kept it from giving one.
  *
  * Test it, then use it: value(), operator* and operator-> end the program when there is no value, as error() does when
- * there is one.
+ * there is one. Thread-safety: as the value.
  */
 template <class T>
 class [[nodiscard]] Result {

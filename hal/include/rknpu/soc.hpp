@@ -7,7 +7,7 @@
 
 namespace rknpu {
 
-/// Chips whose NPUs differ in how they keep data and take commands.
+/// Chips whose NPUs differ in how they keep data and take commands. Thread-safety: pure functions.
 enum class Soc { Rk3562, Rk3566, Rk3568, Rk3576, Rk3583, Rk3588, Rv1103, Rv1103b, Rv1106, Rv1106b, Rv1126b };
 
 /// "rk3588" and so on, as in DeviceInfo::soc.

@@ -7,7 +7,7 @@
 
 namespace rknpu {
 
-/// Owner of a file descriptor. -1 means none; 0 is a descriptor like any other.
+/// Owner of a file descriptor. -1 means none; 0 is a descriptor like any other. Thread-safety: one thread at a time.
 class UniqueFd {
   public:
     UniqueFd() noexcept = default;

@@ -4,6 +4,7 @@
 import ctypes as c
 import errno as _errno
 import os as _os
+import pathlib as _pathlib
 
 _FIRST_STATUS = -10000
 _STATUS_NAMES = ("", "invalid argument", "not found", "not permitted", "wrong device", "unsupported", "bad layout",
@@ -191,7 +192,19 @@ _VALUES = {
     "elementwise_bytes": _u64,
 }
 
-_library = c.CDLL("librknpu.so.0")
+
+def _load(name):
+    """The library where the system finds it, or in the prefix in which this package is installed."""
+    try:
+        return c.CDLL(name)
+    except OSError:
+        for pattern in (name, "*/" + name):
+            for beside in _pathlib.Path(__file__).resolve().parents[3].glob(pattern):
+                return c.CDLL(str(beside))
+        raise
+
+
+_library = _load("librknpu.so.0")
 _library.rknpu_last_error.restype = c.c_char_p
 for _name, _arguments in _CALLS.items():
     _function = getattr(_library, "rknpu_" + _name)
