@@ -455,7 +455,8 @@ int main(void) {
         cmocka_unit_test(errors_have_codes_and_texts), cmocka_unit_test(a_device_tells_what_it_is),
         cmocka_unit_test(a_device_tells_what_it_can), cmocka_unit_test(nodes_are_listed),
         cmocka_unit_test(memory_has_a_place), cmocka_unit_test(accesses_are_checked),
-        cmocka_unit_test(images_are_views_of_memory), cmocka_unit_test(planes_may_lie_apart), cmocka_unit_test(what_is_no_source_is_refused),
+        cmocka_unit_test(images_are_views_of_memory), cmocka_unit_test(planes_may_lie_apart),
+        cmocka_unit_test(what_is_no_source_is_refused),
         cmocka_unit_test(buffers_are_shared_by_descriptor), cmocka_unit_test(matrices_are_multiplied),
         cmocka_unit_test(bad_jobs_are_refused), cmocka_unit_test(memory_has_fences),
     };

@@ -7,18 +7,20 @@ Rockchip NPUs from Python: librknpu by its C interface, memory as numpy arrays w
     matmul = rknpu.Matmul(device, 3, np.full((64, 5), 3, np.int8))
     print(matmul(np.full((3, 64), 2, np.int8)))
 
-Calls that fail raise rknpu.Error. The library must be where the loader finds it.
+Calls that fail raise rknpu.Error. The library must be where the loader finds it, or in the same prefix.
 """
 
 from ._native import Error
-from .jobs import Block, Job, Queue, Submission, assemble, disassemble
-from .memory import Access, Buffer, BufferFlag, Device, Image, PixelFormat, dmabuf_fence, enumerate_devices
+from .jobs import Block, Finding, Job, Queue, Submission, assemble, disassemble, validate
+from .memory import Access, Buffer, BufferFlag, Device, Image, PixelFormat, enumerate_devices
 from .operators import (Activation, Convolution, ConvolutionInput, ConvolutionOutput, Elementwise, ElementwiseKind,
                         Pooling, PoolingKind, channel_requantisation, requantisation)
-from .tensors import DataType, Matmul, Tensor, TensorOrder, convert, native_layout
+from .sources import VideoQueue, dmabuf_fence, dmabuf_from_heap, dmabuf_from_memfd, v4l2_describe, v4l2_export
+from .tensors import DataType, Matmul, Matrix, MatrixOrder, MatrixRole, Tensor, TensorOrder, convert, native_layout
 
 __all__ = ["Access", "Activation", "Block", "Buffer", "BufferFlag", "Convolution", "ConvolutionInput",
-           "ConvolutionOutput", "DataType", "Device", "Elementwise", "ElementwiseKind", "Error", "Image", "Job", "Matmul",
-           "PixelFormat", "Pooling", "PoolingKind", "Queue", "Submission", "Tensor", "TensorOrder", "assemble",
-           "channel_requantisation", "convert", "disassemble", "dmabuf_fence", "enumerate_devices", "native_layout",
-           "requantisation"]
+           "ConvolutionOutput", "DataType", "Device", "Elementwise", "ElementwiseKind", "Error", "Finding", "Image",
+           "Job", "Matmul", "Matrix", "MatrixOrder", "MatrixRole", "PixelFormat", "Pooling", "PoolingKind", "Queue",
+           "Submission", "Tensor", "TensorOrder", "VideoQueue", "assemble", "channel_requantisation", "convert",
+           "disassemble", "dmabuf_fence", "dmabuf_from_heap", "dmabuf_from_memfd", "enumerate_devices",
+           "native_layout", "requantisation", "v4l2_describe", "v4l2_export", "validate"]

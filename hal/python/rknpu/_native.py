@@ -73,6 +73,34 @@ class TensorDesc(c.Structure):
                 ("zero", c.c_int32)]
 
 
+class MatrixDesc(c.Structure):
+    _fields_ = [("soc", c.c_char_p), ("type", c.c_uint32), ("role", c.c_uint32), ("order", c.c_uint32),
+                ("rows", c.c_uint32), ("columns", c.c_uint32), ("scale", c.c_float), ("zero", c.c_int32)]
+
+
+class TaskEntry(c.Structure):
+    _fields_ = [("address", c.c_uint64), ("int_mask", c.c_uint32), ("amount", c.c_uint32)]
+
+
+class CommandMemory(c.Structure):
+    _fields_ = [("bytes", c.c_void_p), ("size", c.c_size_t), ("address", c.c_uint32)]
+
+
+class AddressRange(c.Structure):
+    _fields_ = [("size", c.c_uint64), ("address", c.c_uint32)]
+
+
+class Program(c.Structure):
+    _fields_ = [("soc", c.c_char_p), ("tasks", c.POINTER(TaskEntry)), ("task_count", c.c_size_t),
+                ("commands", c.POINTER(CommandMemory)), ("command_count", c.c_size_t),
+                ("buffers", c.POINTER(AddressRange)), ("buffer_count", c.c_size_t)]
+
+
+class Finding(c.Structure):
+    _fields_ = [("problem", c.c_char_p), ("fatal", c.c_int), ("task", c.c_size_t), ("command", c.c_size_t),
+                ("message", c.c_char_p)]
+
+
 class NativeLayout(c.Structure):
     _fields_ = [("c2", c.c_uint32), ("kernel_group", c.c_uint32), ("channel_group", c.c_uint32),
                 ("segment", c.c_uint32)]
@@ -80,6 +108,11 @@ class NativeLayout(c.Structure):
 
 class Requantisation(c.Structure):
     _fields_ = [("multiplier", c.c_uint32), ("shift", c.c_uint32)]
+
+
+class MatmulShape(c.Structure):
+    _fields_ = [(name, c.c_uint32) for name in ("type", "m", "k", "n")] + [("requantisation", Requantisation),
+                                                                          ("out_zero", c.c_int32)]
 
 
 class Quantisation(c.Structure):
@@ -116,6 +149,7 @@ class ElementwiseShape(c.Structure):
 
 
 VISIT_NODE = c.CFUNCTYPE(c.c_int, c.c_char_p, c.c_char_p, c.c_char_p, c.c_void_p)
+VISIT_FINDING = c.CFUNCTYPE(None, c.POINTER(Finding), c.c_void_p)
 
 _u32, _u64, _size, _handle, _text = c.c_uint32, c.c_uint64, c.c_size_t, c.c_void_p, c.c_char_p
 _to = c.POINTER
@@ -133,6 +167,10 @@ _CALLS = {
     "buffer_begin": (_handle, _u32, _u64, _u64, _to(_handle)),
     "buffer_end": (_handle,),
     "dmabuf_fence": (c.c_int, _u32, _to(c.c_int)),
+    "dmabuf_from_heap": (_u64, _text, _to(c.c_int)),
+    "dmabuf_from_memfd": (c.c_int, _u64, _u64, _to(c.c_int)),
+    "v4l2_export": (c.c_int, _u32, _u32, _u32, _to(c.c_int)),
+    "v4l2_describe": (c.c_int, _u32, _to(ImageDescriptor)),
     "image_import_planes": (_handle, _to(c.c_int), c.c_size_t, _to(ImageDescriptor), _to(_handle)),
     "image_view_planes": (_to(_handle), c.c_size_t, _to(ImageDescriptor), _to(_handle)),
     "image_allocate": (_handle, _to(ImageDescriptor), _u32, _to(_handle)),
@@ -153,9 +191,12 @@ _CALLS = {
     "get_native_layout": (_text, _u32, _to(NativeLayout)),
     "tensor_bytes": (_to(TensorDesc), _to(_u64)),
     "tensor_convert": (_to(TensorDesc), _handle, _size, _to(TensorDesc), _handle, _size),
+    "matrix_bytes": (_to(MatrixDesc), _to(_u64)),
+    "matrix_convert": (_to(MatrixDesc), _handle, _size, _to(MatrixDesc), _handle, _size),
+    "validate": (_to(Program), VISIT_FINDING, _handle, _to(_size)),
     "disassemble": (_handle, _size, _handle, _size, _to(_size)),
     "assemble": (_text, _handle, _size, _to(_size)),
-    "matmul_create": (_handle, c.c_int, _u32, _u32, _u32, _to(_handle)),
+    "matmul_create_shape": (_handle, _to(MatmulShape), _to(_handle)),
     "matmul_set_b": (_handle, _handle, _size),
     "matmul_run": (_handle, _handle, _size, _handle, _size, _u32, _to(_u64)),
     "requantisation_from_scale": (c.c_double, _to(Requantisation)),
@@ -219,7 +260,11 @@ for _name in ("convolution", "pooling"):
     _function = getattr(_library, f"rknpu_{_name}_out_shape")
     _function.argtypes, _function.restype = (_handle, _to(MapShape)), None
 
+_library.rknpu_device_check_accesses.argtypes = (_handle, c.c_int)
+_library.rknpu_device_check_accesses.restype = None
+
 TOO_SMALL = _FIRST_STATUS - 7
+BEHIND = 2**64 - 1  # as an offset of a plane
 
 
 def raw(name, *arguments):

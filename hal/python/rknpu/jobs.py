@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT
 """Jobs, and queues in which they run meanwhile."""
 
+import collections
 import ctypes as c
 import enum
 import math
@@ -136,6 +137,33 @@ def assemble(text):
     commands = np.zeros(needed.value if code == native.TOO_SMALL else 0, dtype=np.uint64)
     native.call("assemble", text.encode(), commands.ctypes.data, commands.size, c.byref(needed))
     return commands
+
+
+Finding = collections.namedtuple("Finding", "problem fatal task command message")
+
+
+def validate(soc, tasks, commands, buffers):
+    """
+    What would hang or hurt if one core ran the tasks: a list of Findings, see rknpu/validate.hpp.
+
+    tasks: triples of the list's address, interrupt mask and amount of commands without the tail; commands: pairs of an
+    address and an array of uint64; buffers: pairs of an address and a size.
+    """
+    arrays = [(address, np.ascontiguousarray(array, dtype=np.uint64)) for address, array in commands]
+    entries = (native.TaskEntry * len(tasks))(*(native.TaskEntry(*task) for task in tasks))
+    memory = (native.CommandMemory * len(arrays))(*(native.CommandMemory(array.ctypes.data, array.nbytes, address)
+                                                    for address, array in arrays))
+    ranges = (native.AddressRange * len(buffers))(*(native.AddressRange(size, address) for address, size in buffers))
+    program = native.Program(soc.encode(), entries, len(tasks), memory, len(arrays), ranges, len(buffers))
+    found = []
+
+    def visit(finding, _):
+        one = finding.contents
+        found.append(Finding(one.problem.decode(), bool(one.fatal), one.task, one.command, one.message.decode()))
+
+    fatal = c.c_size_t()
+    native.call("validate", c.byref(program), native.VISIT_FINDING(visit), None, c.byref(fatal))
+    return found
 
 
 def disassemble(commands):

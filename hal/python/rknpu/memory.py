@@ -57,6 +57,10 @@ class Device(native.Handle):
         native.call("device_get_memory", self.handle, c.byref(result), c.sizeof(result))
         return result
 
+    def check_accesses(self, on=True):
+        """Whether a second access() that writes the same bytes, or a job that uses what is being written, is an error."""
+        native.raw("device_check_accesses", self.handle, int(on))
+
     def usable_cores(self):
         mask = c.c_uint32()
         native.call("device_usable_cores", self.handle, c.byref(mask))
@@ -158,14 +162,6 @@ class Buffer(native.Handle):
         return native.raw("buffer_accessed", self.handle)
 
 
-def dmabuf_fence(file, access):
-    """
-    A new sync file that signals when a device may use the memory of a dma-buf: READ after all who write it now, others
-    after all who read it, too. For wait_for of a submission.
-    """
-    return native.given_file("dmabuf_fence", native.fileno(file), int(access))
-
-
 def places(views):
     """Handles and offsets, as the library takes them, of Buffers or pairs of a Buffer and an offset."""
     pairs = ((view, 0) if isinstance(view, Buffer) else view for view in views)
@@ -186,34 +182,31 @@ class PixelFormat(enum.IntEnum):
     UYVY = 10
 
 
-_BEHIND = 2**64 - 1
-
-
 class Image(native.Handle):
     """A picture in memory that the NPU reads in place, checked against the memory."""
 
     _free = "image_free"
 
     def __init__(self, source, format, width, height, width_stride=0, height_stride=0, offsets=(0, None), flags=0,
-                 buffers=1):
+                 buffers=None):
         """
         source: a Device for new memory, a Buffer, or a Device and the file of a dma-buf. Where each plane lies in memory
         of its own: a Device with buffers=2, a list of Buffers, or a Device and the files of several dma-bufs.
         """
         descriptor = native.ImageDescriptor(format=int(format), width=width, height=height,
-                                            width_stride=width_stride, height_stride=height_stride, buffers=buffers)
+                                            width_stride=width_stride, height_stride=height_stride, buffers=buffers or 0)
         for i, offset in enumerate(offsets):
-            descriptor.plane_offset[i] = _BEHIND if offset is None else offset
+            descriptor.plane_offset[i] = native.BEHIND if offset is None else offset
         if isinstance(source, Device):
             handle = native.created("image_allocate", source.handle, c.byref(descriptor), int(flags))
         elif isinstance(source, Buffer) or isinstance(source[0], Buffer):
             handles = [one.handle for one in ([source] if isinstance(source, Buffer) else source)]
-            descriptor.buffers = len(handles)
+            descriptor.buffers = buffers or len(handles)
             handle = native.created("image_view_planes", (c.c_void_p * len(handles))(*handles), len(handles),
                                     c.byref(descriptor))
         else:
             device, *files = source
-            descriptor.buffers = len(files)
+            descriptor.buffers = buffers or len(files)
             handle = native.created("image_import_planes", device.handle,
                                     (c.c_int * len(files))(*(native.fileno(file) for file in files)), len(files),
                                     c.byref(descriptor))

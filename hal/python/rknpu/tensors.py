@@ -26,6 +26,18 @@ class TensorOrder(enum.IntEnum):
     NC1HWC2 = 2
 
 
+class MatrixRole(enum.IntEnum):
+    A = 0
+    B = 1
+    C = 2
+
+
+class MatrixOrder(enum.IntEnum):
+    NORMAL = 0
+    TRANSPOSED = 1
+    NATIVE = 2
+
+
 _DTYPES = {DataType.INT8: np.int8, DataType.UINT8: np.uint8, DataType.INT16: np.int16, DataType.HALF: np.float16,
            DataType.INT32: np.int32, DataType.FLOAT: np.float32}
 
@@ -60,10 +72,31 @@ class Tensor:
         return (d.batch, -(-d.channels // d.c2), d.height, d.width, d.c2)
 
 
+class Matrix:
+    """How a matrix of a product lies in memory; its native order is that of a SoC ("rk3588")."""
+
+    def __init__(self, soc, data_type, role, order, rows, columns, scale=1.0, zero=0):
+        self.desc = native.MatrixDesc(soc.encode(), int(data_type), int(role), int(order), rows, columns, scale, zero)
+
+    @property
+    def bytes(self):
+        size = c.c_uint64()
+        native.call("matrix_bytes", c.byref(self.desc), c.byref(size))
+        return size.value
+
+    @property
+    def shape(self):
+        """Of an array of its elements; the native order is one of all of them, and of what fills it up."""
+        d = self.desc
+        if d.order == MatrixOrder.NATIVE:
+            return (self.bytes // np.dtype(_DTYPES[DataType(d.type)]).itemsize,)
+        return (d.rows, d.columns) if d.order == MatrixOrder.NORMAL else (d.columns, d.rows)
+
+
 def convert(source, array, target, out=None):
     """
-    Converts order and type. `array` and `out` (made if None) hold the tensors `source` and `target`; they may be memory
-    of buffers, and are used in place.
+    Converts order and type. `array` and `out` (made if None) hold the tensors, or matrices, `source` and `target`; they
+    may be memory of buffers, and are used in place.
     """
     if not array.flags.c_contiguous:
         raise ValueError("array: its elements must follow each other in memory")
@@ -75,22 +108,34 @@ def convert(source, array, target, out=None):
             out = np.zeros(target.shape, dtype=_DTYPES[data_type])
     if not out.flags.c_contiguous or not out.flags.writeable:
         raise ValueError("out: its elements must follow each other in memory that can be written")
-    native.call("tensor_convert", c.byref(source.desc), array.ctypes.data, array.nbytes, c.byref(target.desc),
+    name = "matrix_convert" if isinstance(source, Matrix) else "tensor_convert"
+    native.call(name, c.byref(source.desc), array.ctypes.data, array.nbytes, c.byref(target.desc),
                 out.ctypes.data, out.nbytes)
     return out
 
 
 class Matmul(QueuedOperator):
-    """C[m][n] = A[m][k] * B[k][n] of int8 (C: int32) or float16 (C: float32), with a B that stays."""
+    """
+    C[m][n] = A[m][k] * B[k][n], with a B that stays. B, and so A, is int8 or float16. result: of int8 int32 (the default)
+    or int8, which scale (a pair of multiplier and shift, see requantisation()) and out_zero are for; of float16 float32
+    (the default) or float16.
+    """
 
     _name, _free = "matmul", "matmul_free"
+    # Types of B and C, in the order of rknpu_matmul_type
+    _KINDS = [(np.dtype(b), np.dtype(c)) for b, c in ((np.int8, np.int32), (np.float16, np.float32), (np.int8, np.int8),
+                                                      (np.float16, np.float16))]
 
-    def __init__(self, device, m, b):
-        if b.dtype not in (np.int8, np.float16) or b.ndim != 2:
-            raise ValueError("b: a matrix of int8 or float16")
-        self._a_dtype, self._c_dtype = b.dtype, np.int32 if b.dtype == np.int8 else np.float32
+    def __init__(self, device, m, b, *, result=None, scale=(1, 0), out_zero=0):
+        if result is None:
+            result = np.int32 if b.dtype == np.int8 else np.float32
+        kind = (b.dtype, np.dtype(result))
+        if kind not in self._KINDS or b.ndim != 2:
+            raise ValueError("b: a matrix of int8 or float16, and result: a type that goes with it")
+        self._a_dtype, self._c_dtype = kind
         self._m, (self._k, self._n) = m, b.shape
-        super().__init__(native.created("matmul_create", device.handle, int(b.dtype != np.int8), m, self._k, self._n))
+        shape = native.MatmulShape(self._KINDS.index(kind), m, self._k, self._n, native.Requantisation(*scale), out_zero)
+        super().__init__(native.created("matmul_create_shape", device.handle, c.byref(shape)))
         b = np.ascontiguousarray(b)
         native.call("matmul_set_b", self.handle, b.ctypes.data, b.nbytes)
 

@@ -173,6 +173,65 @@ class Test(unittest.TestCase):
         with self.assertRaises(ValueError):
             rknpu.convert(camera, values.transpose(1, 0, 2, 3), npu)
 
+    def test_matrices(self):
+        values = np.arange(-105, 105, dtype=np.int8).reshape(70, 3)
+        kinds = {order: rknpu.Matrix("rk3588", DataType.INT8, rknpu.MatrixRole.B, order, 70, 3)
+                 for order in rknpu.MatrixOrder}
+        normal, transposed, own = (kinds[order] for order in rknpu.MatrixOrder)
+        np.testing.assert_array_equal(rknpu.convert(normal, values, transposed), values.T)
+        npu = rknpu.convert(normal, values, own)
+        self.assertEqual(npu.nbytes, own.bytes)
+        # [N/32][K/32][32][32]
+        np.testing.assert_array_equal(npu.reshape(3, 32, 32)[:, :3].transpose(0, 2, 1).reshape(96, 3)[:70], values)
+        np.testing.assert_array_equal(rknpu.convert(own, npu, normal), values)
+        halves = rknpu.Matrix("rk3588", DataType.HALF, rknpu.MatrixRole.B, rknpu.MatrixOrder.NORMAL, 70, 3)
+        np.testing.assert_array_equal(rknpu.convert(normal, values, halves), values.astype(np.float16))
+
+    def test_matmul_results(self):
+        random = np.random.default_rng(2)
+        b, a = (random.integers(-128, 128, shape, dtype=np.int8) for shape in ((64, 5), (3, 64)))
+        multiplier, shift = rknpu.requantisation(0.002)
+        product = rknpu.Matmul(self.device, 3, b, result=np.int8, scale=(multiplier, shift), out_zero=4)(a)
+        exact = np.rint(a.astype(np.int32) @ b.astype(np.int32) * (multiplier / 2**shift) + 4)
+        np.testing.assert_array_equal(product, np.clip(exact, -128, 127))
+        ones = np.ones((64, 5), np.float16)
+        product = rknpu.Matmul(self.device, 3, ones, result=np.float16)(np.full((3, 64), 0.5, np.float16))
+        self.assertEqual(product.dtype, np.float16)
+        self.assertTrue((product == 32).all())
+        with self.assertRaises(ValueError):
+            rknpu.Matmul(self.device, 3, ones, result=np.int8)
+
+    def test_validate(self):
+        commands = rknpu.assemble("cna.DMA_CON2 surf_stride=-3\nbarrier\nnop\nnop\n")
+        found = rknpu.validate("rk3588", [(0x1000, 0x300, 0)], [(0x1000, commands)], [])
+        self.assertEqual([(one.problem, one.fatal, one.task) for one in found], [("missing-enable", True, 0)])
+        self.assertTrue(found[0].message)
+        with self.assertRaises(rknpu.Error):
+            rknpu.validate("rk1", [], [], [])
+
+    def test_checks(self):
+        self.device.check_accesses()
+        buffer = Buffer(self.device, 4096)
+        with buffer.export_dmabuf() as file:
+            same = Buffer.import_dmabuf(self.device, file)
+        with buffer.access(Access.WRITE):
+            with self.assertRaises(rknpu.Error) as raised, same.access(Access.WRITE):
+                pass
+            self.assertEqual(raised.exception.code, "EBUSY")
+        self.device.check_accesses(False)
+        with buffer.access(Access.WRITE), same.access(Access.WRITE):
+            pass
+
+    def test_what_is_no_source_is_refused(self):
+        with open("/dev/null") as file:
+            for call in (lambda: rknpu.v4l2_export(file, 0), lambda: rknpu.v4l2_describe(file),
+                         lambda: rknpu.v4l2_describe(file, rknpu.VideoQueue.CAPTURE_PLANES),
+                         lambda: rknpu.dmabuf_from_heap(4096, "../null"),
+                         lambda: rknpu.dmabuf_from_memfd(file, 1, 4096)):
+                with self.assertRaises(rknpu.Error) as raised:
+                    call()
+                self.assertEqual(raised.exception.code, "invalid argument")
+
     def test_matmul(self):
         random = np.random.default_rng(1)
         b = random.integers(-128, 128, (70, 33), dtype=np.int8)
