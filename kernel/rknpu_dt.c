@@ -364,10 +364,10 @@ static int rknpu_node_suspend(struct device *dev)
 }
 
 /*
- * A device that will be needed again counts as working all the time on 6.17 and newer, and so do
- * its IOMMU and its power domains. The kernel would then start their clocks when interrupts are
- * still off, and a firmware that is spoken to through a mailbox can't answer. So it counts as
- * suspended, as on older kernels.
+ * Since some kernel between 6.12 and 7.2, a device that will be needed again counts as working all
+ * the time, and so do its IOMMU and its power domains. Their clocks would then be started when
+ * interrupts are still off, and a firmware that is spoken to through a mailbox can't answer. So it
+ * counts as suspended, as before.
  */
 static int force_suspend(struct rknpu_node *node)
 {
