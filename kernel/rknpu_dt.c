@@ -373,10 +373,8 @@ static int force_suspend(struct rknpu_node *node)
 {
 	int ret = pm_runtime_force_suspend(node->dev);
 
-	if (!ret && !pm_runtime_status_suspended(node->dev)) {
-		ret = pm_runtime_set_suspended(node->dev);
-		node->sleeps = !ret;
-	}
+	if (!ret && !pm_runtime_status_suspended(node->dev))
+		node->sleeps = !pm_runtime_set_suspended(node->dev);
 	return ret;
 }
 
