@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <sys/ioctl.h>
 #include <sys/mman.h>
+#include <sys/utsname.h>
 #include <linux/dma-heap.h>
 #include <linux/udmabuf.h>
 
@@ -203,8 +204,13 @@ static int import_repeated(int fd, __u64 size, __s32 domain, struct rknpu_mem_cr
 
 static const char *why_not_repeated(int fd)
 {
+	struct utsname kernel;
+
 	if (!npu_has_iommu(fd))
 		return "no IOMMU: addresses are physical";
+	/* It takes the list of its pages in one piece. */
+	if (!uname(&kernel) && !strncmp(kernel.release, "6.1.", 4))
+		return "udmabuf of Linux 6.1 has no buffers of 2 GiB";
 	if (npu_kernel_is_slow())
 		return "the debug kernel complains about memory that is mapped more than once";
 	return NULL;
