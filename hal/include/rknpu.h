@@ -165,11 +165,15 @@ uint64_t rknpu_buffer_sram_size(const rknpu_buffer* buffer);
  * which the CPU then hasn't mapped either.
  */
 uint64_t rknpu_buffer_accessed(const rknpu_buffer* buffer);
+/* Whether the memory is not this device's: 0 or 1. */
+int rknpu_buffer_imported(const rknpu_buffer* buffer);
 
 /* ---- memory of the system as dma-bufs; the caller closes *fd ---- */
 
 /* heap: name of a file in /dev/dma_heap, "system" for scattered memory. */
 int rknpu_dmabuf_from_heap(uint64_t size, const char* heap, int* fd);
+/* A memfd for the next function: of size bytes, and can't shrink. */
+int rknpu_dmabuf_new_memfd(uint64_t size, int* fd);
 /* Whole pages of a memfd that is sealed with F_SEAL_SHRINK. memfd stays the caller's. */
 int rknpu_dmabuf_from_memfd(int memfd, uint64_t offset, uint64_t size, int* fd);
 /*
@@ -217,6 +221,12 @@ typedef struct rknpu_image_plane {
     uint32_t buffer; /* which of the image's it lies in */
 } rknpu_image_plane;
 
+/* Where the planes lie, how many there are, and how many bytes each buffer must have: for any reader. */
+int rknpu_image_get_layout(const rknpu_image_descriptor* descriptor, rknpu_image_plane planes[2], uint32_t* plane_count,
+                           uint64_t bytes[2]);
+/* Pixels that rows of an image for the NPU of this SoC ("rk3588") begin at a multiple of. */
+uint32_t rknpu_image_row_alignment(const char* soc);
+
 /* An image in the memory of a dma-buf, checked against its size. fd stays the caller's. */
 int rknpu_image_import(rknpu_device* device, int fd, const rknpu_image_descriptor* descriptor, rknpu_image** image);
 /* An image in a buffer. */
@@ -244,6 +254,9 @@ int rknpu_image_plane_buffer(const rknpu_image* image, uint32_t plane, rknpu_buf
 int rknpu_v4l2_export(int video, uint32_t queue, uint32_t index, uint32_t plane, int* fd);
 /* How the frames lie in their buffers. */
 int rknpu_v4l2_describe(int video, uint32_t queue, rknpu_image_descriptor* descriptor);
+/* The V4L2 fourcc code of a format whose planes lie in so many buffers, 0: there is none; and the format of a code. */
+uint32_t rknpu_v4l2_fourcc_of(uint32_t format, uint32_t buffers);
+int rknpu_v4l2_format_of(uint32_t fourcc, uint32_t* format);
 
 /* ---- jobs ---- */
 
@@ -290,6 +303,12 @@ typedef struct rknpu_submission rknpu_submission;
 int rknpu_queue_create(rknpu_device* device, rknpu_queue** queue);
 void rknpu_queue_free(rknpu_queue* queue);
 
+typedef struct rknpu_buffer_use {
+    const rknpu_buffer* buffer;
+    uint32_t access;   /* of rknpu_access */
+    uint32_t reserved; /* 0 */
+} rknpu_buffer_use;
+
 typedef struct rknpu_submit_options {
     uint32_t cores;      /* as with what runs the job or operator at once; of a gang 0 */
     uint32_t timeout_ms; /* 1 to 60000; 0: 6000 */
@@ -299,6 +318,8 @@ typedef struct rknpu_submit_options {
     size_t wait_for_count;
     const rknpu_submission* const* after; /* jobs of this queue that must have ended well before */
     size_t after_count;
+    const rknpu_buffer_use* keep; /* that this submission uses, beside those given to rknpu_job_keep */
+    size_t keep_count;
 } rknpu_submit_options;
 
 /* options: NULL for none. The job may be freed, and be submitted again. */

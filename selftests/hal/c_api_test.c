@@ -193,7 +193,9 @@ static void images_are_views_of_memory(void **state) {
 static void planes_may_lie_apart(void **state) {
     rknpu_device *device = open_sim();
     rknpu_image_descriptor nv12 = {{0, RKNPU_PLANE_BEHIND}, RKNPU_PIXEL_NV12, 64, 40, 0, 0, 2};
-    rknpu_image_plane plane;
+    rknpu_image_plane plane, planes[2];
+    uint64_t bytes[2];
+    uint32_t count = 0, format = 99;
     rknpu_image *made = NULL, *imported = NULL, *view = NULL;
     rknpu_buffer *buffers[2] = {NULL, NULL}, *same = NULL;
     const rknpu_buffer *swapped[2];
@@ -208,6 +210,19 @@ static void planes_may_lie_apart(void **state) {
     assert_int_equal(rknpu_buffer_size(buffers[0]), 64 * 40);
     assert_int_equal(rknpu_buffer_size(buffers[1]), 64 * 20);
     MUST(rknpu_image_import_planes(device, fds, 2, &nv12, &imported));
+    MUST(rknpu_image_get_layout(&nv12, planes, &count, bytes));
+    assert_int_equal(count, 2);
+    assert_int_equal(planes[1].rows, 20);
+    assert_int_equal(bytes[0], 64 * 40);
+    assert_int_equal(bytes[1], 64 * 20);
+    assert_int_equal(rknpu_image_get_layout(&nv12, planes, NULL, bytes), RKNPU_ERROR_INVALID_ARGUMENT);
+    assert_int_equal(rknpu_image_row_alignment("rk3588"), 16);
+    assert_int_equal(rknpu_image_row_alignment("rk3568"), 8);
+    assert_int_equal(rknpu_v4l2_fourcc_of(RKNPU_PIXEL_NV12, 2), 0x32314d4e); /* NM12 */
+    assert_int_equal(rknpu_v4l2_fourcc_of(RKNPU_PIXEL_RGB888, 2), 0);
+    MUST(rknpu_v4l2_format_of(0x3231564e, &format)); /* NV12 */
+    assert_int_equal(format, RKNPU_PIXEL_NV12);
+    assert_int_equal(rknpu_v4l2_format_of(0, &format), RKNPU_ERROR_UNSUPPORTED);
     MUST(rknpu_image_plane_at(imported, 1, &plane));
     assert_int_equal(plane.offset, 0);
     assert_int_equal(plane.buffer, 1);
@@ -244,10 +259,13 @@ static void what_is_no_source_is_refused(void **state) {
     (void)state;
     assert_int_equal(rknpu_dmabuf_from_heap(4096, "../null", &fd), RKNPU_ERROR_INVALID_ARGUMENT);
     assert_int_equal(rknpu_dmabuf_from_memfd(0, 1, 1, &fd), RKNPU_ERROR_INVALID_ARGUMENT);
+    assert_int_equal(rknpu_dmabuf_new_memfd(0, &fd), RKNPU_ERROR_INVALID_ARGUMENT);
     assert_int_equal(rknpu_v4l2_export(-1, 1, 0, 0, &fd), RKNPU_ERROR_INVALID_ARGUMENT);
     assert_int_equal(rknpu_v4l2_export(-1, 2, 0, 0, &fd), RKNPU_ERROR_INVALID_ARGUMENT);
     assert_int_equal(rknpu_v4l2_describe(-1, 1, &descriptor), RKNPU_ERROR_INVALID_ARGUMENT);
     assert_int_equal(fd, -1);
+    MUST(rknpu_dmabuf_new_memfd(100, &fd));
+    close(fd);
 }
 
 static void buffers_are_shared_by_descriptor(void **state) {
@@ -265,6 +283,7 @@ static void buffers_are_shared_by_descriptor(void **state) {
     assert_int_equal(fcntl(fd, F_GETFD) & FD_CLOEXEC, FD_CLOEXEC);
     assert_int_equal(rknpu_buffer_import(device, fd, 100000, &same), RKNPU_ERROR_TOO_SMALL);
     MUST(rknpu_buffer_import(device, fd, 100, &same));
+    assert_int_equal(rknpu_buffer_imported(same), 0); /* it came back */
     close(fd);
     assert_int_equal(rknpu_buffer_dma_address(own), rknpu_buffer_dma_address(same));
 

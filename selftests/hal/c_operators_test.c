@@ -331,12 +331,16 @@ static void passes_are_one_job(void** state) {
     rknpu_pooling* pooling;
     rknpu_queue* queue;
     rknpu_buffer *in, *out;
+    rknpu_buffer_use use = {NULL, RKNPU_ACCESS_READ_WRITE, 0};
     int code = RKNPU_OK;
     (void)state;
 
     MUST(rknpu_pooling_create(device, &pool, &pooling));
     in = filled(rknpu_pooling_in_bytes(pooling), 3);
     out = filled(rknpu_pooling_out_bytes(pooling), 0);
+    use.buffer = filled(4096, 1); /* which each job keeps, too */
+    options.keep = &use;
+    options.keep_count = 1;
     MUST(rknpu_queue_create(device, &queue));
     for (int tries = 0; code == RKNPU_OK && tries < kTries; ++tries) {
         for (int i = 0; i < kMany; ++i) {
@@ -352,6 +356,7 @@ static void passes_are_one_job(void** state) {
             rknpu_submission_free(jobs[i]);
     }
     assert_int_equal(code, RKNPU_ERROR_CANCELLED);
+    rknpu_buffer_free((rknpu_buffer*)use.buffer);
     rknpu_queue_free(queue);
     rknpu_pooling_free(pooling);
     rknpu_buffer_free(in);
@@ -363,6 +368,7 @@ static void what_cannot_be_queued_is_refused(void** state) {
     rknpu_pooling_shape pool = {RKNPU_POOLING_MAX, RKNPU_DATA_INT8, 16, 4, 4, 2, 2, 2, 2, 0, 0, 0, 0, 0};
     rknpu_submit_options options = {0};
     rknpu_submission *job = NULL, *others;
+    rknpu_buffer_use use;
     const int no_fence = -1;
     rknpu_matmul* matmul;
     rknpu_pooling* pooling;
@@ -402,6 +408,17 @@ static void what_cannot_be_queued_is_refused(void** state) {
     options.wait_for_count = 0;
     options.timeout_ms = 60001;
     assert_int_equal(rknpu_pooling_submit(pooling, queue, in, 0, out, 0, &options, &job), RKNPU_ERROR_INVALID_ARGUMENT);
+    options.timeout_ms = 0;
+    options.keep_count = 1;
+    assert_int_equal(rknpu_pooling_submit(pooling, queue, in, 0, out, 0, &options, &job), RKNPU_ERROR_INVALID_ARGUMENT);
+    options.keep = &use;
+    for (int wrong = 0; wrong < 3; ++wrong) {
+        use.buffer = wrong == 0 ? NULL : in;
+        use.access = wrong == 1 ? 4 : RKNPU_ACCESS_READ;
+        use.reserved = wrong == 2;
+        assert_int_equal(rknpu_pooling_submit(pooling, queue, in, 0, out, 0, &options, &job),
+                         RKNPU_ERROR_INVALID_ARGUMENT);
+    }
     assert_int_equal(rknpu_convolution_submit(NULL, queue, in, 0, out, 0, NULL, &job), RKNPU_ERROR_INVALID_ARGUMENT);
     assert_int_equal(rknpu_elementwise_submit(NULL, queue, in, 0, in, 0, out, 0, NULL, &job),
                      RKNPU_ERROR_INVALID_ARGUMENT);

@@ -57,10 +57,15 @@ class TaskChain(c.Structure):
     _fields_ = [("tasks", c.POINTER(TaskCommands)), ("count", c.c_size_t)]
 
 
+class BufferUse(c.Structure):
+    _fields_ = [("buffer", c.c_void_p), ("access", c.c_uint32), ("reserved", c.c_uint32)]
+
+
 class SubmitOptions(c.Structure):
     _fields_ = [("cores", c.c_uint32), ("timeout_ms", c.c_uint32), ("priority", c.c_int32), ("reserved", c.c_uint32),
                 ("wait_for", c.POINTER(c.c_int)), ("wait_for_count", c.c_size_t),
-                ("after", c.POINTER(c.c_void_p)), ("after_count", c.c_size_t)]
+                ("after", c.POINTER(c.c_void_p)), ("after_count", c.c_size_t),
+                ("keep", c.POINTER(BufferUse)), ("keep_count", c.c_size_t)]
 
 
 class RunResult(c.Structure):
@@ -167,6 +172,7 @@ _CALLS = {
     "buffer_begin": (_handle, _u32, _u64, _u64, _to(_handle)),
     "buffer_end": (_handle,),
     "dmabuf_fence": (c.c_int, _u32, _to(c.c_int)),
+    "dmabuf_new_memfd": (_u64, _to(c.c_int)),
     "dmabuf_from_heap": (_u64, _text, _to(c.c_int)),
     "dmabuf_from_memfd": (c.c_int, _u64, _u64, _to(c.c_int)),
     "v4l2_export": (c.c_int, _u32, _u32, _u32, _to(c.c_int)),
@@ -260,6 +266,8 @@ for _name in ("convolution", "pooling"):
     _function = getattr(_library, f"rknpu_{_name}_out_shape")
     _function.argtypes, _function.restype = (_handle, _to(MapShape)), None
 
+_library.rknpu_image_row_alignment.argtypes, _library.rknpu_image_row_alignment.restype = (_text,), _u32
+_library.rknpu_v4l2_fourcc_of.argtypes, _library.rknpu_v4l2_fourcc_of.restype = (_u32, _u32), _u32
 _library.rknpu_device_check_accesses.argtypes = (_handle, c.c_int)
 _library.rknpu_device_check_accesses.restype = None
 

@@ -90,17 +90,20 @@ class Queue(native.Handle):
     def __init__(self, device):
         super().__init__(native.created("queue_create", device.handle))
 
-    def submit(self, job, *, cores=0, timeout=6.0, priority=0, wait_for=(), after=()):
-        """cores, timeout: as Job.run has them. wait_for: sync files; after: submissions of this queue."""
-        options = _options(cores, timeout, priority, wait_for, after)
+    def submit(self, job, *, cores=0, timeout=6.0, priority=0, wait_for=(), after=(), keep=()):
+        """
+        cores, timeout: as Job.run has them. wait_for: sync files; after: submissions of this queue; keep: pairs of a
+        Buffer that the submission uses, beside those given to Job.keep, and an Access.
+        """
+        options = _options(cores, timeout, priority, wait_for, after, keep)
         return Submission(native.created("queue_submit", self.handle, job.handle, c.byref(options)))
 
-    def submit_batch(self, jobs, *, timeout=6.0, priority=0, wait_for=(), after=()):
+    def submit_batch(self, jobs, *, timeout=6.0, priority=0, wait_for=(), after=(), keep=()):
         """Jobs that run one after the other."""
         jobs = list(jobs)
         handles = (c.c_void_p * len(jobs))(*(job.handle for job in jobs))
         submitted = (c.c_void_p * len(jobs))()
-        options = _options(0, timeout, priority, wait_for, after)
+        options = _options(0, timeout, priority, wait_for, after, keep)
         native.call("queue_submit_batch", self.handle, handles, len(jobs), c.byref(options), submitted)
         return [Submission(c.c_void_p(handle)) for handle in submitted]
 
@@ -111,12 +114,14 @@ class Queue(native.Handle):
         native.call("queue_wait_idle", self.handle)
 
 
-def _options(cores, timeout, priority, wait_for, after):
+def _options(cores, timeout, priority, wait_for, after, keep):
+    uses = [native.BufferUse(buffer.handle, int(access)) for buffer, access in keep]
     fences = [native.fileno(file) for file in wait_for]
     before = [submission.handle for submission in after]
     return native.SubmitOptions(cores=cores, timeout_ms=milliseconds(timeout), priority=priority,
                                 wait_for=(c.c_int * len(fences))(*fences), wait_for_count=len(fences),
-                                after=(c.c_void_p * len(before))(*before), after_count=len(before))
+                                after=(c.c_void_p * len(before))(*before), after_count=len(before),
+                                keep=(native.BufferUse * len(uses))(*uses), keep_count=len(uses))
 
 
 class QueuedOperator(native.Handle):
@@ -124,8 +129,8 @@ class QueuedOperator(native.Handle):
 
     _name = ""
 
-    def _submit(self, queue, views, *, cores=0, timeout=6.0, priority=0, wait_for=(), after=()):
-        options = _options(cores, timeout, priority, wait_for, after)
+    def _submit(self, queue, views, *, cores=0, timeout=6.0, priority=0, wait_for=(), after=(), keep=()):
+        options = _options(cores, timeout, priority, wait_for, after, keep)
         return Submission(native.created(self._name + "_submit", self.handle, queue.handle, *places(views),
                                          c.byref(options)))
 

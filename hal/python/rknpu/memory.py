@@ -168,6 +168,11 @@ def places(views):
     return [argument for buffer, offset in pairs for argument in (buffer.handle, offset)]
 
 
+def image_row_alignment(soc):
+    """Pixels that rows of an image for the NPU of this SoC ("rk3588") begin at a multiple of."""
+    return native.raw("image_row_alignment", soc.encode())
+
+
 class PixelFormat(enum.IntEnum):
     GRAY8 = 0
     RGB888 = 1

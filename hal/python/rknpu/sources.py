@@ -27,6 +27,11 @@ def dmabuf_from_heap(size, heap="system"):
     return native.given_file("dmabuf_from_heap", size, heap.encode())
 
 
+def dmabuf_new_memfd(size):
+    """A memfd for dmabuf_from_memfd."""
+    return native.given_file("dmabuf_new_memfd", size)
+
+
 def dmabuf_from_memfd(memfd, offset, size):
     """Pages of a memfd that can't shrink, in place, as the file of a dma-buf."""
     return native.given_file("dmabuf_from_memfd", native.fileno(memfd), offset, size)
@@ -44,3 +49,8 @@ def v4l2_describe(video, queue=VideoQueue.CAPTURE):
     offsets = tuple(None if offset == native.BEHIND else offset for offset in d.plane_offset)
     return {"format": PixelFormat(d.format), "width": d.width, "height": d.height, "width_stride": d.width_stride,
             "height_stride": d.height_stride, "offsets": offsets, "buffers": d.buffers}
+
+
+def v4l2_fourcc_of(format, buffers=1):
+    """V4L2's code of a PixelFormat whose planes lie in so many buffers; 0: there is none."""
+    return native.raw("v4l2_fourcc_of", int(format), buffers)

@@ -177,3 +177,7 @@ RKNPU_C_API uint64_t rknpu_buffer_sram_size(const rknpu_buffer* buffer) {
 RKNPU_C_API uint64_t rknpu_buffer_accessed(const rknpu_buffer* buffer) {
     return buffer->buffer.accessed();
 }
+
+RKNPU_C_API int rknpu_buffer_imported(const rknpu_buffer* buffer) {
+    return buffer->buffer.imported();
+}

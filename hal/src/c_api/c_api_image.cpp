@@ -28,6 +28,10 @@ rknpu::ImageDescriptor descriptor_of(const rknpu_image_descriptor& from) noexcep
             from.buffers ? from.buffers : 1};
 }
 
+rknpu_image_plane plane_of(const rknpu::ImagePlane& from) noexcept {
+    return {from.offset, from.row_bytes, from.row_stride, from.rows, from.buffer};
+}
+
 bool is_queue(uint32_t queue) noexcept {
     return queue == static_cast<uint32_t>(rknpu::v4l2::Queue::Capture) ||
            queue == static_cast<uint32_t>(rknpu::v4l2::Queue::CapturePlanes);
@@ -53,6 +57,31 @@ RKNPU_C_API int rknpu_dmabuf_fence(int dmabuf, uint32_t access, int* fd) {
     if (!is_access(access))
         return invalid("rknpu_dmabuf_fence: unknown kind of access");
     return give_fd(rknpu::dmabuf::fence(dmabuf, access_of(access)), fd);
+}
+
+RKNPU_C_API int rknpu_dmabuf_new_memfd(uint64_t size, int* fd) {
+    if (!fd)
+        return invalid("rknpu_dmabuf_new_memfd: fd is NULL");
+    return give_fd(rknpu::dmabuf::new_memfd(size), fd);
+}
+
+RKNPU_C_API int rknpu_image_get_layout(const rknpu_image_descriptor* descriptor, rknpu_image_plane planes[2],
+                                       uint32_t* plane_count, uint64_t bytes[2]) {
+    if (!descriptor || !planes || !plane_count || !bytes)
+        return invalid("rknpu_image_get_layout: a pointer is NULL");
+    const auto layout = rknpu::image_layout(descriptor_of(*descriptor));
+    if (!layout)
+        return fail(layout.error());
+    for (uint32_t i = 0; i < 2; ++i) {
+        planes[i] = i < layout->plane_count ? plane_of(layout->planes[i]) : rknpu_image_plane{};
+        bytes[i] = layout->bytes(i);
+    }
+    *plane_count = layout->plane_count;
+    return RKNPU_OK;
+}
+
+RKNPU_C_API uint32_t rknpu_image_row_alignment(const char* soc) {
+    return rknpu::image_row_alignment(soc ? soc : "");
 }
 
 RKNPU_C_API int rknpu_image_import(rknpu_device* device, int fd, const rknpu_image_descriptor* descriptor,
@@ -115,8 +144,7 @@ RKNPU_C_API int rknpu_image_plane_at(const rknpu_image* image, uint32_t plane, r
         return invalid("rknpu_image_plane_at: a pointer is NULL");
     if (plane >= image->image.planes().size())
         return invalid("rknpu_image_plane_at: the image has not so many planes");
-    const rknpu::ImagePlane& from = image->image.planes()[plane];
-    *to = {from.offset, from.row_bytes, from.row_stride, from.rows, from.buffer};
+    *to = plane_of(image->image.planes()[plane]);
     return RKNPU_OK;
 }
 
@@ -153,5 +181,19 @@ RKNPU_C_API int rknpu_v4l2_describe(int video, uint32_t queue, rknpu_image_descr
                    from->width_stride,
                    from->height_stride,
                    from->buffers};
+    return RKNPU_OK;
+}
+
+RKNPU_C_API uint32_t rknpu_v4l2_fourcc_of(uint32_t format, uint32_t buffers) {
+    return rknpu::v4l2::fourcc_of(static_cast<rknpu::PixelFormat>(format), buffers);
+}
+
+RKNPU_C_API int rknpu_v4l2_format_of(uint32_t fourcc, uint32_t* format) {
+    if (!format)
+        return invalid("rknpu_v4l2_format_of: format is NULL");
+    const auto known = rknpu::v4l2::format_of(fourcc);
+    if (!known)
+        return fail(known.error());
+    *format = static_cast<uint32_t>(*known);
     return RKNPU_OK;
 }

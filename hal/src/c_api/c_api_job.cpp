@@ -107,8 +107,8 @@ RKNPU_C_API int rknpu_queue_submit_batch(rknpu_queue* queue, const rknpu_job* co
             return invalid("rknpu_queue_submit_batch: a job is NULL");
         batch.push_back(&jobs[i]->job);
     }
-    std::vector<const rknpu::Submission*> after;
-    const auto how = submit_options(options, after);
+    SubmitLists lists;
+    const auto how = submit_options(options, lists);
     if (!how)
         return fail(how.error());
     std::vector<std::unique_ptr<rknpu_submission>> handles;

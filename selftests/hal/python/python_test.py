@@ -138,7 +138,7 @@ class Test(unittest.TestCase):
         queue = Queue(self.device)
         first, c_first = self.rows(5)
         second, c_second = self.rows(6)
-        a = queue.submit(first, cores=1)
+        a = queue.submit(first, cores=1, keep=[(Buffer(self.device, 4096), Access.WRITE)])
         with a.fence() as fence:
             b = queue.submit(second, wait_for=[fence], after=[a], priority=1)
             self.assertGreater(b.wait().hardware_ns, 0)
@@ -221,6 +221,12 @@ class Test(unittest.TestCase):
         self.device.check_accesses(False)
         with buffer.access(Access.WRITE), same.access(Access.WRITE):
             pass
+
+    def test_sources(self):
+        self.assertEqual(rknpu.image_row_alignment("rk3588"), 16)
+        self.assertEqual(rknpu.v4l2_fourcc_of(PixelFormat.NV12, 2).to_bytes(4, "little"), b"NM12")
+        with rknpu.dmabuf_new_memfd(100) as file:
+            self.assertEqual(os.fstat(file.fileno()).st_size, 4096)
 
     def test_what_is_no_source_is_refused(self):
         with open("/dev/null") as file:
