@@ -176,17 +176,25 @@ void move_planar_blocks(MapSize size, const Order& order, std::size_t channels, 
     const auto in_blocks = [=](std::uint64_t p) { return blocks + p / group * group * depth + p % group * c2; };
     const Pieces pieces(planes, whole);
     for (std::uint64_t begin = 0, end = pieces.first; begin < whole; begin = end, end = pieces.end_of(end)) {
+        const std::size_t count = (end - begin) / n;
+        T* places[Pieces<T>::kVectors];
+        const T* next[Pieces<T>::kVectors];
+        for (std::size_t i = 0; i < count; ++i) {
+            const std::uint64_t p = begin + i * n;
+            places[i] = in_blocks(p);
+            next[i] = p + pieces.kSize < whole ? in_blocks(p + pieces.kSize) : nullptr;
+        }
         for (std::uint64_t c = 0; c < c2; c += n) {
             T* const plane = planes + c * size.pixels;
             if (!ToBlocks && end < whole)
                 expect_rows(plane + end, size.pixels, n);
-            for (std::uint64_t p = begin; p < end; p += n) {
+            for (std::size_t i = 0; i < count; ++i) {
                 if constexpr (ToBlocks) {
-                    if (p + pieces.kSize < whole)
-                        expect_run(in_blocks(p + pieces.kSize) + c * n, n * n);
-                    transpose_square<T, n>(plane + p, size.pixels, in_blocks(p) + c, c2);
+                    if (next[i] != nullptr)
+                        expect_run(next[i] + c * n, n * n);
+                    transpose_square<T, n>(plane + begin + i * n, size.pixels, places[i] + c, c2);
                 } else {
-                    transpose_square<T, n>(in_blocks(p) + c, c2, plane + p, size.pixels);
+                    transpose_square<T, n>(places[i] + c, c2, plane + begin + i * n, size.pixels);
                 }
             }
         }

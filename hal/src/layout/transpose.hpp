@@ -20,62 +20,106 @@ struct Vector {
     typedef T Type __attribute__((vector_size(N * sizeof(T))));
 };
 
-// Element i of the interleaved lower (Half = 0) or upper (1) halves of two vectors.
-template <std::size_t Half, class V, std::size_t... I>
-inline V interleave(V a, V b, std::index_sequence<I...>) {
-    constexpr std::size_t n = sizeof...(I);
-    return __builtin_shufflevector(a, b, ((I % 2) * n + Half * n / 2 + I / 2)...);
+// The first elements of two vectors in turns, as many as there are indices; or those from index `First` on.
+template <std::size_t First, class V, std::size_t... I>
+inline auto interleave(V a, V b, std::index_sequence<I...>) {
+    constexpr std::size_t n = sizeof(V) / sizeof(a[0]);
+    return __builtin_shufflevector(a, b, ((I % 2) * n + First + I / 2)...);
 }
 
-/// N vectors of N elements, the rows of a square, to its columns.
+/// N rows of N/2 elements to N/2 rows of N; rows are `from_step` and `to_step` elements apart. So much fits into the
+/// registers of every processor.
 template <class T, std::size_t N>
-inline void transpose_square(typename Vector<T, N>::Type (&rows)[N]) {
-    using V = typename Vector<T, N>::Type;
+inline void transpose_half(const T* from, std::size_t from_step, T* to, std::size_t to_step) {
+    using Half = typename Vector<T, N / 2>::Type;
+    using Whole = typename Vector<T, N>::Type;
     constexpr std::make_index_sequence<N> all;
-    // Each round moves one bit of the row number into the column number.
-    for (std::size_t round = 0; round < std::bit_width(N) - 1; ++round) {
-        V next[N];
-        for (std::size_t i = 0; i < N / 2; ++i) {
-            next[2 * i] = interleave<0>(rows[i], rows[i + N / 2], all);
-            next[2 * i + 1] = interleave<1>(rows[i], rows[i + N / 2], all);
-        }
-        std::copy(next, next + N, rows);
+    constexpr std::size_t half = N / 2, quarter = N / 4;
+    Whole rows[half];
+    for (std::size_t i = 0; i < half; ++i) {
+        Half a, b;
+        std::memcpy(&a, from + i * from_step, sizeof(a));
+        std::memcpy(&b, from + (i + half) * from_step, sizeof(b));
+        rows[i] = interleave<0>(a, b, all);
     }
+    // Each round moves one bit of the row number into the column number.
+    for (std::size_t round = 1; round < std::bit_width(N) - 1; ++round) {
+        Whole next[half];
+        for (std::size_t i = 0; i < quarter; ++i) {
+            next[2 * i] = interleave<0>(rows[i], rows[i + quarter], all);
+            next[2 * i + 1] = interleave<half>(rows[i], rows[i + quarter], all);
+        }
+        std::copy(next, next + half, rows);
+    }
+    for (std::size_t i = 0; i < half; ++i)
+        std::memcpy(to + i * to_step, &rows[i], sizeof(rows[i]));
 }
 
 /// An N x N square from rows `from_step` elements apart to rows `to_step` apart.
 template <class T, std::size_t N>
 inline void transpose_square(const T* from, std::size_t from_step, T* to, std::size_t to_step) {
-    typename Vector<T, N>::Type rows[N];
-    for (std::size_t i = 0; i < N; ++i)
-        std::memcpy(&rows[i], from + i * from_step, sizeof(rows[i]));
-    transpose_square<T, N>(rows);
-    for (std::size_t i = 0; i < N; ++i)
-        std::memcpy(to + i * to_step, &rows[i], sizeof(rows[i]));
+    transpose_half<T, N>(from, from_step, to, to_step);
+    transpose_half<T, N>(from + N / 2, from_step, to + N / 2 * to_step, to_step);
+}
+
+/// Squares of rows that are few and written densely, [columns][rows]: tile by tile, so that whole lines are read.
+template <class T>
+void transpose_low(const T* from, std::size_t from_step, std::size_t rows, std::size_t columns, T* to,
+                   std::size_t to_step) {
+    constexpr std::size_t n = 16 / sizeof(T);
+    const std::size_t tile = std::max(n, 2 * kTile / sizeof(T) / rows / n * n);
+    const std::size_t head = until_line(from) % tile / n * n;
+    for (std::size_t c0 = 0, c1 = head == 0 ? tile : head; c0 < columns; c0 = c1, c1 += tile) {
+        c1 = std::min(columns, c1);
+        for (std::size_t r = 0; r < rows; r += n) {
+            const T* in = from + r * from_step + c0;
+            T* out = to + c0 * to_step + r;
+            for (std::size_t c = c0; c < c1; c += n, in += n, out += n * to_step) {
+                if (c + tile < columns)
+                    expect_run(to + (c + tile) * to_step + r * n, n * n);
+                transpose_square<T, n>(in, from_step, out, to_step);
+            }
+        }
+    }
+}
+
+/// Squares of any rows: strips of some columns, the rows of which are written as runs.
+template <class T>
+void transpose_high(const T* from, std::size_t from_step, std::size_t rows, std::size_t columns, T* to,
+                    std::size_t to_step) {
+    constexpr std::size_t n = 16 / sizeof(T);
+    const std::size_t ahead = std::max(n, kTile / sizeof(T) / rows / n * n);
+    for (std::size_t c = 0; c < columns; c += n) {
+        const T* in = from + c;
+        T* out = to + c * to_step;
+        const T* next = to + (c + ahead) * to_step;
+        const T* row_end = next + rows;
+        for (std::size_t r = 0; r < rows; r += n, in += n * from_step, out += n) {
+            if (c + ahead < columns)
+                expect_run(next, n * n);
+            next += n * n;
+            if (next == row_end) {
+                next += to_step - rows;
+                row_end += to_step;
+            }
+            transpose_square<T, n>(in, from_step, out, to_step);
+        }
+    }
 }
 
 /// from[rows][from_step] -> to[columns][to_step], for all sizes.
 template <class T>
 void transpose(const T* from, std::size_t from_step, std::size_t rows, std::size_t columns, T* to,
                std::size_t to_step) {
-    constexpr std::size_t n = 16 / sizeof(T), line = kLine / sizeof(T);
+    constexpr std::size_t n = 16 / sizeof(T), band = 4 * kLine / sizeof(T);
     const std::size_t whole_rows = rows / n * n, whole_columns = columns / n * n;
-    // Tiles of so many rows that what is written lies together, and so many columns that their lines stay in the cache.
-    const std::size_t band = std::clamp<std::size_t>(whole_rows, n, 4 * line);
-    const std::size_t tile = std::max(n, kTile / sizeof(T) / band / n * n);
-    const std::size_t head = until_line(from) % tile / n * n;
-    const std::size_t first = std::min(whole_columns, head == 0 ? tile : head);
-    for (std::size_t r0 = 0; r0 < whole_rows; r0 += band) {
-        const std::size_t r1 = std::min(whole_rows, r0 + band);
-        for (std::size_t c0 = 0, c1 = first; c0 < whole_columns; c0 = c1, c1 = std::min(whole_columns, c1 + tile)) {
-            for (std::size_t r = r0; r < r1; r += n) {
-                for (std::size_t c = c0; c < c1; c += n) {
-                    if ((r - r0) % line == 0 && c + tile < whole_columns)
-                        expect_rows(to + (c + tile) * to_step + r, to_step, n);
-                    transpose_square<T, n>(from + r * from_step + c, from_step, to + c * to_step + r, to_step);
-                }
-            }
-        }
+    if (to_step == rows && whole_rows <= band / 2) {
+        if (whole_rows > 0)
+            transpose_low(from, from_step, whole_rows, whole_columns, to, to_step);
+    } else {
+        for (std::size_t r = 0; r < whole_rows; r += band)
+            transpose_high(from + r * from_step, from_step, std::min(band, whole_rows - r), whole_columns, to + r,
+                           to_step);
     }
     for (std::size_t r = 0; r < rows; ++r) {
         for (std::size_t c = r < whole_rows ? whole_columns : 0; c < columns; ++c)
