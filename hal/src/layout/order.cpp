@@ -45,10 +45,13 @@ void gather_atoms(std::uint64_t count, std::uint64_t pixels, const T* plain, std
     }
 }
 
-// `Atoms` atoms of N elements side by side -> interleaved.
+// `Atoms` atoms of N elements side by side -> interleaved. `more`: as many follow in each pixel.
 template <class T, std::size_t N, std::size_t Atoms>
-void scatter_atoms(std::uint64_t pixels, const T* atoms, std::uint64_t atom_step, T* plain, std::uint64_t plain_step) {
+void scatter_atoms(std::uint64_t pixels, const T* atoms, std::uint64_t atom_step, T* plain, std::uint64_t plain_step,
+                   bool more) {
     for (std::uint64_t p = 0; p < pixels; ++p, plain += plain_step, atoms += N) {
+        if (more)
+            expect_run(plain + Atoms * N, Atoms * N);
         for (std::size_t a = 0; a < Atoms; ++a)
             std::memcpy(plain + a * N, atoms + a * atom_step, N * sizeof(T));
     }
@@ -64,10 +67,14 @@ void move_pixels(std::uint64_t channels, std::uint64_t pixels, std::uint64_t all
         gather_atoms<T, N>(channels / N, pixels, plain, channels, atoms, step);
         c = channels / N * N;
     } else {
+        const std::uint64_t head = channels > kTogether * N ? until_line(plain) / N * N : 0;
+        for (; c < head; c += N)
+            scatter_atoms<T, N, 1>(pixels, atoms + c * all_pixels, step, plain + c, channels, false);
         for (; c + kTogether * N <= channels; c += kTogether * N)
-            scatter_atoms<T, N, kTogether>(pixels, atoms + c * all_pixels, step, plain + c, channels);
+            scatter_atoms<T, N, kTogether>(pixels, atoms + c * all_pixels, step, plain + c, channels,
+                                           c + 2 * kTogether * N <= channels);
         for (; c + N <= channels; c += N)
-            scatter_atoms<T, N, 1>(pixels, atoms + c * all_pixels, step, plain + c, channels);
+            scatter_atoms<T, N, 1>(pixels, atoms + c * all_pixels, step, plain + c, channels, false);
     }
     if (c == channels)
         return;
@@ -94,35 +101,36 @@ void move_atoms(MapSize size, T* plain, T* atoms) {
     }
 }
 
-// Planar <-> atoms of N elements.
+// Planar <-> atoms of N elements. N planes of `n` pixels, a vector of each, are moved at a time.
 template <class T, std::size_t N, bool ToAtoms>
 void move_planes(MapSize size, T* planes, T* atoms) {
-    const std::uint64_t whole = size.pixels / N * N;
+    constexpr std::size_t n = 16 / sizeof(T);
+    const std::uint64_t whole = size.pixels / n * n;
     for (std::uint64_t c0 = 0; c0 < size.channels; c0 += N, planes += N * size.pixels, atoms += N * size.pixels) {
         const std::size_t count = std::min<std::uint64_t>(N, size.channels - c0);
         std::uint64_t p = 0;
-        for (; count == N && p < whole; p += N) {
+        for (; count == N && p < whole; p += n) {
             if constexpr (ToAtoms) {
                 if (p + kTile / sizeof(T) / N < whole)
-                    expect_run(atoms + p * N + kTile / sizeof(T), N * N);
-                transpose_square<T, N>(planes + p, size.pixels, atoms + p * N, N);
+                    expect_run(atoms + p * N + kTile / sizeof(T), n * N);
+                transpose_to_atoms<T, N>(planes + p, size.pixels, atoms + p * N);
             } else {
                 if (p % (kLine / sizeof(T)) == 0 && p + kRun / sizeof(T) < whole)
                     expect_rows(planes + p + kRun / sizeof(T), size.pixels, N);
-                transpose_square<T, N>(atoms + p * N, N, planes + p, size.pixels);
+                transpose_from_atoms<T, N>(atoms + p * N, planes + p, size.pixels);
             }
         }
-        // Some of the planes of an atom: through a whole square.
-        for (; p < whole; p += N) {
-            T square[N * N] = {};
+        // Some of the planes of an atom: through memory for all.
+        for (; p < whole; p += n) {
+            T some[N * n] = {};
             if constexpr (ToAtoms) {
                 for (std::size_t c = 0; c < count; ++c)
-                    std::memcpy(square + c * N, planes + c * size.pixels + p, N * sizeof(T));
-                transpose_square<T, N>(square, N, atoms + p * N, N);
+                    std::memcpy(some + c * n, planes + c * size.pixels + p, n * sizeof(T));
+                transpose_to_atoms<T, N>(some, n, atoms + p * N);
             } else {
-                transpose_square<T, N>(atoms + p * N, N, square, N);
+                transpose_from_atoms<T, N>(atoms + p * N, some, n);
                 for (std::size_t c = 0; c < count; ++c)
-                    std::memcpy(planes + c * size.pixels + p, square + c * N, N * sizeof(T));
+                    std::memcpy(planes + c * size.pixels + p, some + c * n, n * sizeof(T));
             }
         }
         for (; p < size.pixels; ++p) {

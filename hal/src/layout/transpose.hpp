@@ -62,6 +62,51 @@ inline void transpose_square(const T* from, std::size_t from_step, T* to, std::s
     transpose_half<T, N>(from + N / 2, from_step, to + N / 2 * to_step, to_step);
 }
 
+/// One bit of the number of a vector to the number of an element, and round about: N vectors hold [N][elements].
+template <std::size_t Rounds, std::size_t N, class V>
+inline void rotate(V (&rows)[N]) {
+    constexpr std::size_t n = sizeof(V) / sizeof(rows[0][0]);
+    constexpr std::make_index_sequence<n> all;
+    for (std::size_t round = 0; round < Rounds; ++round) {
+        V next[N];
+        for (std::size_t i = 0; i < N / 2; ++i) {
+            next[2 * i] = interleave<0>(rows[i], rows[i + N / 2], all);
+            next[2 * i + 1] = interleave<n / 2>(rows[i], rows[i + N / 2], all);
+        }
+        std::copy(next, next + N, rows);
+    }
+}
+
+/// N planes of a vector of 16 bytes to atoms of N elements, one after the other.
+template <class T, std::size_t N>
+inline void transpose_to_atoms(const T* planes, std::size_t step, T* atoms) {
+    constexpr std::size_t n = 16 / sizeof(T);
+    if constexpr (N == n) {
+        transpose_square<T, N>(planes, step, atoms, N);
+    } else {
+        typename Vector<T, n>::Type rows[N];
+        for (std::size_t i = 0; i < N; ++i)
+            std::memcpy(&rows[i], planes + i * step, sizeof(rows[i]));
+        rotate<std::bit_width(N) - 1>(rows);
+        std::memcpy(atoms, rows, sizeof(rows));
+    }
+}
+
+/// The way back.
+template <class T, std::size_t N>
+inline void transpose_from_atoms(const T* atoms, T* planes, std::size_t step) {
+    constexpr std::size_t n = 16 / sizeof(T);
+    if constexpr (N == n) {
+        transpose_square<T, N>(atoms, N, planes, step);
+    } else {
+        typename Vector<T, n>::Type rows[N];
+        std::memcpy(rows, atoms, sizeof(rows));
+        rotate<std::bit_width(n) - 1>(rows);
+        for (std::size_t i = 0; i < N; ++i)
+            std::memcpy(planes + i * step, &rows[i], sizeof(rows[i]));
+    }
+}
+
 /// Squares of rows that are few and written densely, [columns][rows]: tile by tile, so that whole lines are read.
 template <class T>
 void transpose_low(const T* from, std::size_t from_step, std::size_t rows, std::size_t columns, T* to,
@@ -83,24 +128,29 @@ void transpose_low(const T* from, std::size_t from_step, std::size_t rows, std::
     }
 }
 
-/// Squares of any rows: strips of some columns, the rows of which are written as runs.
+/// Squares of a band of any rows: strips of some columns, the rows of which are written as runs. `more`: the rows below
+/// are a band like this, which comes next.
 template <class T>
-void transpose_high(const T* from, std::size_t from_step, std::size_t rows, std::size_t columns, T* to,
-                    std::size_t to_step) {
+void transpose_band(const T* from, std::size_t from_step, std::size_t rows, std::size_t columns, T* to,
+                    std::size_t to_step, bool more) {
     constexpr std::size_t n = 16 / sizeof(T);
     const std::size_t ahead = std::max(n, kTile / sizeof(T) / rows / n * n);
     for (std::size_t c = 0; c < columns; c += n) {
         const T* in = from + c;
         T* out = to + c * to_step;
-        const T* next = to + (c + ahead) * to_step;
+        const std::size_t below = c + ahead - columns;
+        const T* next = c + ahead < columns       ? to + (c + ahead) * to_step
+                        : more && below < columns ? to + below * to_step + rows
+                                                  : nullptr;
         const T* row_end = next + rows;
         for (std::size_t r = 0; r < rows; r += n, in += n * from_step, out += n) {
-            if (c + ahead < columns)
+            if (next != nullptr) {
                 expect_run(next, n * n);
-            next += n * n;
-            if (next == row_end) {
-                next += to_step - rows;
-                row_end += to_step;
+                next += n * n;
+                if (next == row_end) {
+                    next += to_step - rows;
+                    row_end += to_step;
+                }
             }
             transpose_square<T, n>(in, from_step, out, to_step);
         }
@@ -111,15 +161,19 @@ void transpose_high(const T* from, std::size_t from_step, std::size_t rows, std:
 template <class T>
 void transpose(const T* from, std::size_t from_step, std::size_t rows, std::size_t columns, T* to,
                std::size_t to_step) {
-    constexpr std::size_t n = 16 / sizeof(T), band = 4 * kLine / sizeof(T);
+    constexpr std::size_t n = 16 / sizeof(T), most = 4 * kLine / sizeof(T);
     const std::size_t whole_rows = rows / n * n, whole_columns = columns / n * n;
-    if (to_step == rows && whole_rows <= band / 2) {
+    if (to_step == rows && whole_rows <= most / 2) {
         if (whole_rows > 0)
             transpose_low(from, from_step, whole_rows, whole_columns, to, to_step);
     } else {
-        for (std::size_t r = 0; r < whole_rows; r += band)
-            transpose_high(from + r * from_step, from_step, std::min(band, whole_rows - r), whole_columns, to + r,
-                           to_step);
+        // Bands of rows begin where lines of the result do.
+        std::size_t band = whole_rows > most ? until_line(to) / n * n : 0;
+        for (std::size_t r = 0; r < whole_rows; r += band) {
+            band = std::min(r == 0 && band != 0 ? band : most, whole_rows - r);
+            transpose_band(from + r * from_step, from_step, band, whole_columns, to + r, to_step,
+                           r + 2 * band <= whole_rows);
+        }
     }
     for (std::size_t r = 0; r < rows; ++r) {
         for (std::size_t c = r < whole_rows ? whole_columns : 0; c < columns; ++c)
