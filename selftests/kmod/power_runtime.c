@@ -410,7 +410,7 @@ static void use_memory(struct __test_metadata *_metadata)
 	close(fd);
 }
 
-TEST_F(power, looking_does_not_wake_it)
+TEST_F_TIMEOUT(power, looking_does_not_wake_it, 120)
 {
 	unsigned long before;
 	unsigned int i;
