@@ -115,8 +115,9 @@ void move_planes(MapSize size, T* planes, T* atoms) {
                     expect_run(atoms + p * N + kTile / sizeof(T), n * N);
                 transpose_to_atoms<T, N>(planes + p, size.pixels, atoms + p * N);
             } else {
-                if (p % (kLine / sizeof(T)) == 0 && p + kRun / sizeof(T) < whole)
-                    expect_rows(planes + p + kRun / sizeof(T), size.pixels, N);
+                // A line of each plane: with each of the four squares that fill it, a part of the planes.
+                for (std::size_t c = p / n % 4; c < N && p + kRun / sizeof(T) < whole; c += 4)
+                    expect(planes + c * size.pixels + p + kRun / sizeof(T));
                 transpose_from_atoms<T, N>(atoms + p * N, planes + p, size.pixels);
             }
         }
@@ -194,14 +195,14 @@ void move_planar_blocks(MapSize size, const Order& order, std::size_t channels, 
         }
         for (std::uint64_t c = 0; c < c2; c += n) {
             T* const plane = planes + c * size.pixels;
-            if (!ToBlocks && end < whole)
-                expect_rows(plane + end, size.pixels, n);
             for (std::size_t i = 0; i < count; ++i) {
                 if constexpr (ToBlocks) {
                     if (next[i] != nullptr)
                         expect_run(next[i] + c * n, n * n);
                     transpose_square<T, n>(plane + begin + i * n, size.pixels, places[i] + c, c2);
                 } else {
+                    for (std::size_t row = i; row < n && end < whole; row += Pieces<T>::kVectors)
+                        expect(plane + row * size.pixels + end);
                     transpose_square<T, n>(places[i] + c, c2, plane + begin + i * n, size.pixels);
                 }
             }

@@ -12,17 +12,17 @@ namespace rknpu::detail {
 
 constexpr std::size_t kLine = 64; ///< bytes of a cache line
 
-/// One line of each of `count` rows, `step` elements apart, will be written.
+/// The line of `at` will be written.
 template <class T>
-inline void expect_rows(const T* at, std::size_t step, std::size_t count) {
-    for (std::size_t i = 0; i < count; ++i)
-        __builtin_prefetch(at + i * step, 1);
+inline void expect(const T* at) {
+    __builtin_prefetch(at, 1);
 }
 
 /// `count` elements that follow each other will be written.
 template <class T>
 inline void expect_run(const T* at, std::size_t count) {
-    expect_rows(at, kLine / sizeof(T), count * sizeof(T) / kLine);
+    for (std::size_t i = 0; i < count; i += kLine / sizeof(T))
+        expect(at + i);
 }
 
 /// Elements from `at` to the beginning of a line. What is written in parts of lines costs as much as whole ones.

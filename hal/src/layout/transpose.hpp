@@ -107,44 +107,46 @@ inline void transpose_from_atoms(const T* atoms, T* planes, std::size_t step) {
     }
 }
 
-/// Squares of rows that are few and written densely, [columns][rows]: tile by tile, so that whole lines are read.
+/// Squares of rows that are few, but one square at least, and written densely, [columns][rows]: tile by tile, so that
+/// whole lines are read. Only whole squares of columns.
 template <class T>
-void transpose_low(const T* from, std::size_t from_step, std::size_t rows, std::size_t columns, T* to,
-                   std::size_t to_step) {
+void transpose_low(const T* from, std::size_t from_step, std::size_t rows, std::size_t columns, T* to) {
     constexpr std::size_t n = 16 / sizeof(T);
     const std::size_t tile = std::max(n, 2 * kTile / sizeof(T) / rows / n * n);
     const std::size_t head = until_line(from) % tile / n * n;
     for (std::size_t c0 = 0, c1 = head == 0 ? tile : head; c0 < columns; c0 = c1, c1 += tile) {
         c1 = std::min(columns, c1);
-        for (std::size_t r = 0; r < rows; r += n) {
+        for (std::size_t r0 = 0; r0 < rows; r0 += n) {
+            const std::size_t r = std::min(r0, rows - n); // the last ones again, where rows are no whole squares
             const T* in = from + r * from_step + c0;
-            T* out = to + c0 * to_step + r;
-            for (std::size_t c = c0; c < c1; c += n, in += n, out += n * to_step) {
+            T* out = to + c0 * rows + r;
+            for (std::size_t c = c0; c < c1; c += n, in += n, out += n * rows) {
                 if (c + tile < columns)
-                    expect_run(to + (c + tile) * to_step + r * n, n * n);
-                transpose_square<T, n>(in, from_step, out, to_step);
+                    expect_run(to + (c + tile) * rows + r * n, n * n);
+                transpose_square<T, n>(in, from_step, out, rows);
             }
         }
     }
 }
 
-/// Squares of a band of any rows: strips of some columns, the rows of which are written as runs. `more`: the rows below
-/// are a band like this, which comes next.
+/// Squares of a band of any rows: strips of some columns, the rows of which are written as runs; of both there is one
+/// square at least. `more`: the rows below are a band like this, which comes next.
 template <class T>
 void transpose_band(const T* from, std::size_t from_step, std::size_t rows, std::size_t columns, T* to,
                     std::size_t to_step, bool more) {
     constexpr std::size_t n = 16 / sizeof(T);
     const std::size_t ahead = std::max(n, kTile / sizeof(T) / rows / n * n);
-    for (std::size_t c = 0; c < columns; c += n) {
+    for (std::size_t c0 = 0; c0 < columns; c0 += n) {
+        const std::size_t c = std::min(c0, columns - n);
         const T* in = from + c;
         T* out = to + c * to_step;
-        const std::size_t below = c + ahead - columns;
-        const T* next = c + ahead < columns       ? to + (c + ahead) * to_step
-                        : more && below < columns ? to + below * to_step + rows
-                                                  : nullptr;
+        const std::size_t then = std::min(c + ahead < columns ? c + ahead : c + ahead - columns, columns - n);
+        const bool expected = c + ahead < columns || more;
+        const T* next = to + then * to_step + (c + ahead < columns ? 0 : rows);
         const T* row_end = next + rows;
-        for (std::size_t r = 0; r < rows; r += n, in += n * from_step, out += n) {
-            if (next != nullptr) {
+        std::size_t r = 0;
+        for (; r + n <= rows; r += n, in += n * from_step, out += n) {
+            if (expected) {
                 expect_run(next, n * n);
                 next += n * n;
                 if (next == row_end) {
@@ -154,6 +156,8 @@ void transpose_band(const T* from, std::size_t from_step, std::size_t rows, std:
             }
             transpose_square<T, n>(in, from_step, out, to_step);
         }
+        if (r < rows)
+            transpose_square<T, n>(in - (n - (rows - r)) * from_step, from_step, out - (n - (rows - r)), to_step);
     }
 }
 
@@ -162,22 +166,26 @@ template <class T>
 void transpose(const T* from, std::size_t from_step, std::size_t rows, std::size_t columns, T* to,
                std::size_t to_step) {
     constexpr std::size_t n = 16 / sizeof(T), most = 4 * kLine / sizeof(T);
-    const std::size_t whole_rows = rows / n * n, whole_columns = columns / n * n;
-    if (to_step == rows && whole_rows <= most / 2) {
-        if (whole_rows > 0)
-            transpose_low(from, from_step, whole_rows, whole_columns, to, to_step);
+    if (rows < n || columns < n) {
+        for (std::size_t c = 0; c < columns; ++c) {
+            for (std::size_t r = 0; r < rows; ++r)
+                to[c * to_step + r] = from[r * from_step + c];
+        }
+    } else if (to_step == rows && rows <= most / 2) {
+        const std::size_t whole = columns / n * n;
+        transpose_low(from, from_step, rows, whole, to);
+        if (whole < columns)
+            transpose_band(from + columns - n, from_step, rows, n, to + (columns - n) * to_step, to_step, false);
     } else {
         // Bands of rows begin where lines of the result do.
-        std::size_t band = whole_rows > most ? until_line(to) / n * n : 0;
-        for (std::size_t r = 0; r < whole_rows; r += band) {
-            band = std::min(r == 0 && band != 0 ? band : most, whole_rows - r);
-            transpose_band(from + r * from_step, from_step, band, whole_columns, to + r, to_step,
-                           r + 2 * band <= whole_rows);
+        std::size_t band = rows > most ? until_line(to) / n * n : 0;
+        for (std::size_t end = 0; end < rows;) {
+            band = std::min(end == 0 && band != 0 ? band : most, rows - end);
+            end += band;
+            band = std::max(band, n); // the last ones again, if few are left
+            transpose_band(from + (end - band) * from_step, from_step, band, columns, to + end - band, to_step,
+                           end + band <= rows);
         }
-    }
-    for (std::size_t r = 0; r < rows; ++r) {
-        for (std::size_t c = r < whole_rows ? whole_columns : 0; c < columns; ++c)
-            to[c * to_step + r] = from[r * from_step + c];
     }
 }
 
