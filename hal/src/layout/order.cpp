@@ -57,6 +57,18 @@ void scatter_atoms(std::uint64_t pixels, const T* atoms, std::uint64_t atom_step
     }
 }
 
+// Some of N elements, without a loop over them.
+template <class T, std::size_t N>
+void copy_part(const T* from, T* to, std::size_t count) {
+    for (std::size_t part = N / 2; part > 0; part /= 2) {
+        if (count & part) {
+            std::memcpy(to, from, part * sizeof(T));
+            from += part;
+            to += part;
+        }
+    }
+}
+
 // Interleaved <-> atoms of N elements, for some pixels of a map of `all_pixels`.
 template <class T, std::size_t N, bool ToAtoms>
 void move_pixels(std::uint64_t channels, std::uint64_t pixels, std::uint64_t all_pixels, T* plain, T* atoms) {
@@ -82,10 +94,12 @@ void move_pixels(std::uint64_t channels, std::uint64_t pixels, std::uint64_t all
     T* in_plain = plain + c;
     T* in_atom = atoms + c * all_pixels;
     for (std::uint64_t p = 0; p < pixels; ++p, in_plain += channels, in_atom += N) {
-        for (std::size_t i = 0; i < rest; ++i)
-            (ToAtoms ? in_atom : in_plain)[i] = (ToAtoms ? in_plain : in_atom)[i];
-        if constexpr (ToAtoms)
-            std::fill(in_atom + rest, in_atom + N, T{});
+        if constexpr (ToAtoms) {
+            std::fill_n(in_atom, N, T{});
+            copy_part<T, N>(in_plain, in_atom, rest);
+        } else {
+            copy_part<T, N>(in_atom, in_plain, rest);
+        }
     }
 }
 
@@ -260,14 +274,24 @@ void move_interleaved_blocks(const Order& order, std::uint64_t channels, std::ui
     }
 }
 
+// Zeroes in the blocks of a segment that are not filled up.
+template <class T>
+void clear_parts(std::uint64_t pixels, std::uint64_t channels, std::uint64_t c2, std::uint64_t group, T* blocks) {
+    const std::uint64_t depth = round_up(channels, c2);
+    for (std::uint64_t p = 0; channels != depth && p < pixels; p += group)
+        std::fill_n(blocks + p * depth + (depth - c2) * group, group * c2, T{});
+    if (pixels % group != 0)
+        std::fill_n(blocks + pixels / group * group * depth, depth * group, T{});
+}
+
 template <class T, bool ToBlocks>
 void move_blocks(MapSize size, const Order& order, Kind plain_kind, T* plain, T* blocks) {
-    if (ToBlocks && !is_full(order, size))
-        std::fill_n(blocks, element_count(order, size), T{});
     const std::uint64_t c2 = order.c2, group = order.pixel_group;
     for (std::uint64_t s0 = 0; s0 < size.channels; s0 += order.segment) {
         const std::uint64_t channels = std::min<std::uint64_t>(order.segment, size.channels - s0);
         const std::uint64_t depth = round_up(channels, c2);
+        if constexpr (ToBlocks)
+            clear_parts(size.pixels, channels, c2, group, blocks);
         if (plain_kind == Kind::Planar) {
             for (std::uint64_t c = 0; c < channels; c += c2)
                 move_planar_blocks<T, ToBlocks>(size, order, std::min(c2, channels - c), depth,
