@@ -42,6 +42,28 @@ enum rknpu_status {
 /* Text of the last error in the calling thread, until the next one; "" when there was none. */
 const char* rknpu_last_error(void);
 
+/* ---- SoCs: chips whose NPUs differ in how they keep data and take commands ---- */
+
+/* The other functions take and give SoCs by their names. */
+enum rknpu_soc {
+    RKNPU_SOC_RK3562 = 0,
+    RKNPU_SOC_RK3566 = 1,
+    RKNPU_SOC_RK3568 = 2,
+    RKNPU_SOC_RK3576 = 3,
+    RKNPU_SOC_RK3583 = 4,
+    RKNPU_SOC_RK3588 = 5,
+    RKNPU_SOC_RV1103 = 6,
+    RKNPU_SOC_RV1103B = 7,
+    RKNPU_SOC_RV1106 = 8,
+    RKNPU_SOC_RV1106B = 9,
+    RKNPU_SOC_RV1126B = 10
+};
+
+/* "rk3588" and so on, always valid; NULL when there is no such SoC. */
+const char* rknpu_soc_name(uint32_t soc);
+/* RKNPU_ERROR_UNSUPPORTED: no such name; the text of the error lists all. */
+int rknpu_soc_from_name(const char* name, uint32_t* soc);
+
 /* ---- device ---- */
 
 typedef struct rknpu_device rknpu_device;
@@ -236,6 +258,12 @@ int rknpu_image_import_planes(rknpu_device* device, const int* fds, size_t count
                               const rknpu_image_descriptor* descriptor, rknpu_image** image);
 int rknpu_image_view_planes(const rknpu_buffer* const* buffers, size_t count, const rknpu_image_descriptor* descriptor,
                             rknpu_image** image);
+/* Both imports into a domain; flags, domain: of rknpu_buffer_import_in. With its flag each dma-buf finds its own. */
+int rknpu_image_import_in(rknpu_device* device, int fd, const rknpu_image_descriptor* descriptor, uint32_t flags,
+                          uint32_t domain, rknpu_image** image);
+int rknpu_image_import_planes_in(rknpu_device* device, const int* fds, size_t count,
+                                 const rknpu_image_descriptor* descriptor, uint32_t flags, uint32_t domain,
+                                 rknpu_image** image);
 /* An image in new memory. flags: of rknpu_buffer_flags. */
 int rknpu_image_allocate(rknpu_device* device, const rknpu_image_descriptor* descriptor, uint32_t flags,
                          rknpu_image** image);
@@ -402,6 +430,24 @@ typedef struct rknpu_matrix_desc {
 int rknpu_matrix_bytes(const rknpu_matrix_desc* desc, uint64_t* bytes);
 int rknpu_matrix_convert(const rknpu_matrix_desc* from_desc, const void* from, size_t from_size,
                          const rknpu_matrix_desc* to_desc, void* to, size_t to_size);
+
+/* Weights of a convolution in the order in which an NPU reads them; see kernels_to_native of rknpu/layout.hpp. */
+typedef struct rknpu_kernels_desc {
+    const char* soc;       /* "rk3588": of others the order is not known */
+    uint32_t type;         /* RKNPU_DATA_INT8 or RKNPU_DATA_HALF */
+    uint32_t out_channels; /* number of kernels */
+    uint32_t in_channels;  /* of a kernel */
+    uint32_t height, width;
+    int32_t zero; /* INT8: the number that stands for 0, channels are filled up with it, -128 to 127; HALF: 0 */
+} rknpu_kernels_desc;
+
+int rknpu_kernels_bytes(const rknpu_kernels_desc* desc, uint64_t* bytes);
+/*
+ * from: [out][in][y][x], its numbers aligned as C aligns them, HALF by their bits. Sizes are bytes; nothing is written
+ * when one is too small. The memories must not overlap.
+ */
+int rknpu_kernels_to_native(const rknpu_kernels_desc* desc, const void* from, size_t from_size, void* to,
+                            size_t to_size);
 
 /* ---- command lists: text, and checks before a job is run ---- */
 

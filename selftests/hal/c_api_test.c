@@ -253,6 +253,59 @@ static void planes_may_lie_apart(void **state) {
     rknpu_device_close(device);
 }
 
+/* Memory of its own, as a file that the simulator takes for a dma-buf. */
+static int new_dmabuf(uint64_t size) {
+    rknpu_device *device = open_sim();
+    rknpu_buffer *buffer = NULL;
+    int fd = -1;
+    MUST(rknpu_buffer_allocate(device, size, 0, &buffer));
+    MUST(rknpu_buffer_export(buffer, &fd));
+    rknpu_buffer_free(buffer);
+    rknpu_device_close(device);
+    return fd;
+}
+
+static void images_have_a_place(void **state) {
+    rknpu_device *device = open_sim();
+    rknpu_image_descriptor gray = {{0, 0}, RKNPU_PIXEL_GRAY8, 64, 64, 0, 0, 0};
+    rknpu_image_descriptor nv12 = {{0, RKNPU_PLANE_BEHIND}, RKNPU_PIXEL_NV12, 64, 64, 0, 0, 2};
+    int fds[3];
+    rknpu_image *images[3] = {NULL, NULL, NULL}, *none = NULL;
+    rknpu_buffer *filler = NULL;
+    (void)state;
+    for (int i = 0; i < 3; ++i)
+        fds[i] = new_dmabuf(1 << 20);
+    assert_int_equal(rknpu_image_import_in(device, fds[0], &gray, RKNPU_BUFFER_CONTIGUOUS, 0, &none),
+                     RKNPU_ERROR_INVALID_ARGUMENT);
+    assert_int_equal(rknpu_image_import_in(device, fds[0], &gray, 0, 16, &none), RKNPU_ERROR_INVALID_ARGUMENT);
+    assert_int_equal(rknpu_image_import_planes_in(device, fds, 2, &nv12, 1, 0, &none), RKNPU_ERROR_INVALID_ARGUMENT);
+    MUST(rknpu_image_import_in(device, fds[0], &gray, 0, 3, &images[0]));
+    MUST(rknpu_image_import_planes_in(device, fds + 1, 2, &nv12, 0, 2, &images[1]));
+    MUST(rknpu_image_import(device, fds[0], &gray, &images[2])); /* where it is already */
+    for (int i = 0; i < 3; ++i) {
+        for (uint32_t plane = 0; plane < rknpu_image_planes(images[i]); ++plane) {
+            rknpu_buffer *buffer = NULL;
+            MUST(rknpu_image_plane_buffer(images[i], plane, &buffer));
+            assert_int_equal(rknpu_buffer_domain(buffer), i == 1 ? 2 : 3);
+            rknpu_buffer_free(buffer);
+        }
+        rknpu_image_free(images[i]);
+        close(fds[i]);
+    }
+    /* Domain 0 is full: into the next. */
+    MUST(rknpu_buffer_allocate(device, 3ull << 30, 0, &filler));
+    fds[0] = new_dmabuf(2ull << 30);
+    assert_int_equal(rknpu_image_import_in(device, fds[0], &gray, 0, 0, &none), -ENOMEM);
+    MUST(rknpu_image_import_in(device, fds[0], &gray, RKNPU_BUFFER_ANY_DOMAIN, 0, &images[0]));
+    rknpu_buffer_free(filler);
+    MUST(rknpu_image_buffer(images[0], &filler));
+    assert_int_equal(rknpu_buffer_domain(filler), 1);
+    rknpu_buffer_free(filler);
+    rknpu_image_free(images[0]);
+    close(fds[0]);
+    rknpu_device_close(device);
+}
+
 static void what_is_no_source_is_refused(void **state) {
     rknpu_image_descriptor descriptor;
     int fd = -1;
@@ -432,6 +485,83 @@ static void tensors_and_matrices_are_converted(void **state) {
     assert_int_equal(rknpu_matrix_bytes(&native, &bytes), RKNPU_ERROR_INVALID_ARGUMENT);
 }
 
+/* Byte of a weight: groups of kernels, in them of 32 channels, in them [y][x][kernel][channel]. */
+static size_t weight_at(size_t group, size_t out, size_t channels, size_t taps, size_t k, size_t c, size_t tap) {
+    const size_t k0 = k / group * group, c0 = c / 32 * 32;
+    const size_t kernels = out - k0 < group ? out - k0 : group, together = channels - c0 < 32 ? channels - c0 : 32;
+    return k0 * channels * taps + c0 * kernels * taps + (tap * kernels + k - k0) * together + c - c0;
+}
+
+static void weights_are_laid_out(void **state) {
+    enum { OUT = 35, IN = 41, TAPS = 6, PADDED = 48 };
+    rknpu_kernels_desc desc = {"rk3588", RKNPU_DATA_INT8, OUT, IN, 2, 3, -7};
+    static int8_t plain[OUT * IN * TAPS], native[OUT * PADDED * TAPS];
+    static uint16_t plain_half[OUT * IN * TAPS + 1], native_half[OUT * PADDED * TAPS];
+    uint64_t bytes = 0;
+    (void)state;
+    for (size_t i = 0; i < OUT * IN * TAPS; ++i) {
+        plain[i] = (int8_t)(i * 37 % 251 - 125);
+        plain_half[i] = (uint16_t)(i * 40503u);
+    }
+    MUST(rknpu_kernels_bytes(&desc, &bytes));
+    assert_int_equal(bytes, sizeof(native));
+    MUST(rknpu_kernels_to_native(&desc, plain, sizeof(plain), native, sizeof(native)));
+    desc.type = RKNPU_DATA_HALF;
+    assert_int_equal(rknpu_kernels_bytes(&desc, &bytes), RKNPU_ERROR_INVALID_ARGUMENT); /* zero is -7 */
+    desc.zero = 0;
+    MUST(rknpu_kernels_bytes(&desc, &bytes));
+    assert_int_equal(bytes, sizeof(native_half));
+    MUST(rknpu_kernels_to_native(&desc, plain_half, sizeof(plain_half), native_half, sizeof(native_half)));
+    for (size_t k = 0; k < OUT; ++k) {
+        for (size_t c = 0; c < PADDED; ++c) {
+            for (size_t tap = 0; tap < TAPS; ++tap) {
+                const size_t i = (k * IN + c) * TAPS + tap;
+                assert_int_equal(native[weight_at(32, OUT, PADDED, TAPS, k, c, tap)], c < IN ? plain[i] : -7);
+                assert_int_equal(native_half[weight_at(16, OUT, PADDED, TAPS, k, c, tap)], c < IN ? plain_half[i] : 0);
+            }
+        }
+    }
+    assert_int_equal(rknpu_kernels_to_native(&desc, plain_half, OUT * IN * TAPS * 2 - 1, native_half, bytes),
+                     RKNPU_ERROR_TOO_SMALL);
+    assert_int_equal(rknpu_kernels_to_native(&desc, plain_half, sizeof(plain_half), native_half, bytes - 1),
+                     RKNPU_ERROR_TOO_SMALL);
+    assert_int_equal(rknpu_kernels_to_native(&desc, (char *)plain_half + 1, sizeof(plain_half) - 1, native_half, bytes),
+                     RKNPU_ERROR_INVALID_ARGUMENT);
+    assert_int_equal(rknpu_kernels_to_native(&desc, NULL, 0, native_half, bytes), RKNPU_ERROR_INVALID_ARGUMENT);
+    assert_int_equal(rknpu_kernels_to_native(NULL, plain_half, 2, native_half, bytes), RKNPU_ERROR_INVALID_ARGUMENT);
+    desc.type = RKNPU_DATA_INT16;
+    assert_int_equal(rknpu_kernels_bytes(&desc, &bytes), RKNPU_ERROR_INVALID_ARGUMENT);
+    desc.type = RKNPU_DATA_INT8;
+    desc.zero = 128;
+    assert_int_equal(rknpu_kernels_bytes(&desc, &bytes), RKNPU_ERROR_INVALID_ARGUMENT);
+    desc.zero = 0;
+    desc.width = 0;
+    assert_int_equal(rknpu_kernels_bytes(&desc, &bytes), RKNPU_ERROR_INVALID_ARGUMENT);
+    desc.width = desc.height = desc.in_channels = UINT32_MAX;
+    assert_int_equal(rknpu_kernels_bytes(&desc, &bytes), RKNPU_ERROR_INVALID_ARGUMENT);
+    desc.width = desc.height = desc.in_channels = 1;
+    desc.soc = "rk3568";
+    assert_int_equal(rknpu_kernels_bytes(&desc, &bytes), RKNPU_ERROR_UNSUPPORTED);
+}
+
+static void socs_have_names(void **state) {
+    static const char *const names[] = {"rk3562", "rk3566",  "rk3568", "rk3576",  "rk3583", "rk3588",
+                                        "rv1103", "rv1103b", "rv1106", "rv1106b", "rv1126b"};
+    uint32_t soc = 99;
+    (void)state;
+    for (uint32_t i = 0; i < sizeof(names) / sizeof(names[0]); ++i) {
+        assert_string_equal(rknpu_soc_name(i), names[i]);
+        MUST(rknpu_soc_from_name(names[i], &soc));
+        assert_int_equal(soc, i);
+    }
+    assert_int_equal(RKNPU_SOC_RK3588, 5);
+    assert_null(rknpu_soc_name(RKNPU_SOC_RV1126B + 1));
+    assert_null(rknpu_soc_name(UINT32_MAX));
+    assert_int_equal(rknpu_soc_from_name("rk9999", &soc), RKNPU_ERROR_UNSUPPORTED);
+    assert_non_null(strstr(rknpu_last_error(), "rv1126b"));
+    assert_int_equal(rknpu_soc_from_name(NULL, &soc), RKNPU_ERROR_INVALID_ARGUMENT);
+}
+
 static void count_finding(const rknpu_finding *finding, void *opaque) {
     assert_string_equal(finding->problem, "missing-enable");
     assert_true(finding->fatal && finding->task == 0 && finding->message[0]);
@@ -470,14 +600,23 @@ static void lists_are_text_and_are_checked(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(tensors_and_matrices_are_converted),
+        cmocka_unit_test(weights_are_laid_out),
+        cmocka_unit_test(socs_have_names),
+        cmocka_unit_test(images_have_a_place),
         cmocka_unit_test(lists_are_text_and_are_checked),
-        cmocka_unit_test(errors_have_codes_and_texts), cmocka_unit_test(a_device_tells_what_it_is),
-        cmocka_unit_test(a_device_tells_what_it_can), cmocka_unit_test(nodes_are_listed),
-        cmocka_unit_test(memory_has_a_place), cmocka_unit_test(accesses_are_checked),
-        cmocka_unit_test(images_are_views_of_memory), cmocka_unit_test(planes_may_lie_apart),
+        cmocka_unit_test(errors_have_codes_and_texts),
+        cmocka_unit_test(a_device_tells_what_it_is),
+        cmocka_unit_test(a_device_tells_what_it_can),
+        cmocka_unit_test(nodes_are_listed),
+        cmocka_unit_test(memory_has_a_place),
+        cmocka_unit_test(accesses_are_checked),
+        cmocka_unit_test(images_are_views_of_memory),
+        cmocka_unit_test(planes_may_lie_apart),
         cmocka_unit_test(what_is_no_source_is_refused),
-        cmocka_unit_test(buffers_are_shared_by_descriptor), cmocka_unit_test(matrices_are_multiplied),
-        cmocka_unit_test(bad_jobs_are_refused), cmocka_unit_test(memory_has_fences),
+        cmocka_unit_test(buffers_are_shared_by_descriptor),
+        cmocka_unit_test(matrices_are_multiplied),
+        cmocka_unit_test(bad_jobs_are_refused),
+        cmocka_unit_test(memory_has_fences),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

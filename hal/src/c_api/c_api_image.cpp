@@ -32,6 +32,10 @@ rknpu_image_plane plane_of(const rknpu::ImagePlane& from) noexcept {
     return {from.offset, from.row_bytes, from.row_stride, from.rows, from.buffer};
 }
 
+bool is_import_flags(uint32_t flags) noexcept {
+    return (flags & ~static_cast<uint32_t>(RKNPU_BUFFER_ANY_DOMAIN)) == 0;
+}
+
 bool is_queue(uint32_t queue) noexcept {
     return queue == static_cast<uint32_t>(rknpu::v4l2::Queue::Capture) ||
            queue == static_cast<uint32_t>(rknpu::v4l2::Queue::CapturePlanes);
@@ -86,9 +90,17 @@ RKNPU_C_API uint32_t rknpu_image_row_alignment(const char* soc) {
 
 RKNPU_C_API int rknpu_image_import(rknpu_device* device, int fd, const rknpu_image_descriptor* descriptor,
                                    rknpu_image** image) {
+    return rknpu_image_import_in(device, fd, descriptor, 0, 0, image);
+}
+
+RKNPU_C_API int rknpu_image_import_in(rknpu_device* device, int fd, const rknpu_image_descriptor* descriptor,
+                                      uint32_t flags, uint32_t domain, rknpu_image** image) {
     if (!device || !descriptor || !image)
         return invalid("rknpu_image_import: a pointer is NULL");
-    return give(rknpu::Image::import_dmabuf(device->device, fd, descriptor_of(*descriptor)), image);
+    if (!is_import_flags(flags))
+        return invalid("rknpu_image_import: the only flag is RKNPU_BUFFER_ANY_DOMAIN");
+    return give(rknpu::Image::import_dmabuf(device->device, fd, descriptor_of(*descriptor), {domain, flags != 0}),
+                image);
 }
 
 RKNPU_C_API int rknpu_image_view(const rknpu_buffer* buffer, const rknpu_image_descriptor* descriptor,
@@ -100,11 +112,19 @@ RKNPU_C_API int rknpu_image_view(const rknpu_buffer* buffer, const rknpu_image_d
 
 RKNPU_C_API int rknpu_image_import_planes(rknpu_device* device, const int* fds, size_t count,
                                           const rknpu_image_descriptor* descriptor, rknpu_image** image) {
+    return rknpu_image_import_planes_in(device, fds, count, descriptor, 0, 0, image);
+}
+
+RKNPU_C_API int rknpu_image_import_planes_in(rknpu_device* device, const int* fds, size_t count,
+                                             const rknpu_image_descriptor* descriptor, uint32_t flags, uint32_t domain,
+                                             rknpu_image** image) {
     if (!device || (!fds && count) || !descriptor || !image)
         return invalid("rknpu_image_import_planes: a pointer is NULL");
-    return give(
-        rknpu::Image::import_dmabuf(device->device, std::span<const int>(fds, count), descriptor_of(*descriptor)),
-        image);
+    if (!is_import_flags(flags))
+        return invalid("rknpu_image_import_planes: the only flag is RKNPU_BUFFER_ANY_DOMAIN");
+    return give(rknpu::Image::import_dmabuf(device->device, std::span<const int>(fds, count),
+                                            descriptor_of(*descriptor), {domain, flags != 0}),
+                image);
 }
 
 RKNPU_C_API int rknpu_image_view_planes(const rknpu_buffer* const* buffers, size_t count,
