@@ -83,6 +83,11 @@ class MatrixDesc(c.Structure):
                 ("rows", c.c_uint32), ("columns", c.c_uint32), ("scale", c.c_float), ("zero", c.c_int32)]
 
 
+class KernelsDesc(c.Structure):
+    _fields_ = [("soc", c.c_char_p), ("type", c.c_uint32), ("out_channels", c.c_uint32), ("in_channels", c.c_uint32),
+                ("height", c.c_uint32), ("width", c.c_uint32), ("zero", c.c_int32)]
+
+
 class TaskEntry(c.Structure):
     _fields_ = [("address", c.c_uint64), ("int_mask", c.c_uint32), ("amount", c.c_uint32)]
 
@@ -168,6 +173,7 @@ _CALLS = {
     "device_enumerate": (VISIT_NODE, _handle),
     "buffer_allocate_in": (_handle, _u64, _u32, _u32, _to(_handle)),
     "buffer_import_in": (_handle, c.c_int, _u64, _u32, _u32, _to(_handle)),
+    "buffer_from_physical": (_handle, _u64, _u64, _handle, _to(_handle)),
     "buffer_export": (_handle, _to(c.c_int)),
     "buffer_begin": (_handle, _u32, _u64, _u64, _to(_handle)),
     "buffer_end": (_handle,),
@@ -177,7 +183,9 @@ _CALLS = {
     "dmabuf_from_memfd": (c.c_int, _u64, _u64, _to(c.c_int)),
     "v4l2_export": (c.c_int, _u32, _u32, _u32, _to(c.c_int)),
     "v4l2_describe": (c.c_int, _u32, _to(ImageDescriptor)),
-    "image_import_planes": (_handle, _to(c.c_int), c.c_size_t, _to(ImageDescriptor), _to(_handle)),
+    "v4l2_format_of": (_u32, _to(_u32)),
+    "image_get_layout": (_to(ImageDescriptor), _to(ImagePlane), _to(_u32), _to(_u64)),
+    "image_import_planes_in": (_handle, _to(c.c_int), c.c_size_t, _to(ImageDescriptor), _u32, _u32, _to(_handle)),
     "image_view_planes": (_to(_handle), c.c_size_t, _to(ImageDescriptor), _to(_handle)),
     "image_allocate": (_handle, _to(ImageDescriptor), _u32, _to(_handle)),
     "image_plane_at": (_handle, _u32, _to(ImagePlane)),
@@ -199,12 +207,15 @@ _CALLS = {
     "tensor_convert": (_to(TensorDesc), _handle, _size, _to(TensorDesc), _handle, _size),
     "matrix_bytes": (_to(MatrixDesc), _to(_u64)),
     "matrix_convert": (_to(MatrixDesc), _handle, _size, _to(MatrixDesc), _handle, _size),
+    "kernels_bytes": (_to(KernelsDesc), _to(_u64)),
+    "kernels_to_native": (_to(KernelsDesc), _handle, _size, _handle, _size),
     "validate": (_to(Program), VISIT_FINDING, _handle, _to(_size)),
     "disassemble": (_handle, _size, _handle, _size, _to(_size)),
     "assemble": (_text, _handle, _size, _to(_size)),
     "matmul_create_shape": (_handle, _to(MatmulShape), _to(_handle)),
     "matmul_set_b": (_handle, _handle, _size),
     "matmul_run": (_handle, _handle, _size, _handle, _size, _u32, _to(_u64)),
+    "matmul_run_in_place": (_handle, _handle, _u64, _handle, _u64, _u32, _u32, _to(_u64)),
     "requantisation_from_scale": (c.c_double, _to(Requantisation)),
     "requantisation_from_scales": (_handle, _size, _handle, _to(Requantisation)),
     "convolution_create": (_handle, _to(ConvolutionShape), _handle, _size, _to(ConvolutionChannels), _to(_handle)),
@@ -229,6 +240,7 @@ _VALUES = {
     "buffer_domain": _u32,
     "buffer_sram_size": _u64,
     "buffer_accessed": _u64,
+    "buffer_imported": c.c_int,
     "image_planes": _u32,
     "matmul_a_pitch": _u32,
     "matmul_c_pitch": _u32,
@@ -266,6 +278,7 @@ for _name in ("convolution", "pooling"):
     _function = getattr(_library, f"rknpu_{_name}_out_shape")
     _function.argtypes, _function.restype = (_handle, _to(MapShape)), None
 
+_library.rknpu_soc_name.argtypes, _library.rknpu_soc_name.restype = (_u32,), _text
 _library.rknpu_image_row_alignment.argtypes, _library.rknpu_image_row_alignment.restype = (_text,), _u32
 _library.rknpu_v4l2_fourcc_of.argtypes, _library.rknpu_v4l2_fourcc_of.restype = (_u32, _u32), _u32
 _library.rknpu_device_check_accesses.argtypes = (_handle, c.c_int)

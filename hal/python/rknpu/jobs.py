@@ -125,9 +125,14 @@ def _options(cores, timeout, priority, wait_for, after, keep):
 
 
 class QueuedOperator(native.Handle):
-    """An operator that queues take."""
+    """An operator that is run at once, or that queues take."""
 
     _name = ""
+
+    def _run(self, call, views, cores, timeout):
+        nanoseconds = c.c_uint64()
+        native.call(call, self.handle, *places(views), cores, milliseconds(timeout), c.byref(nanoseconds))
+        return nanoseconds.value * 1e-9
 
     def _submit(self, queue, views, *, cores=0, timeout=6.0, priority=0, wait_for=(), after=(), keep=()):
         options = _options(cores, timeout, priority, wait_for, after, keep)

@@ -1,12 +1,20 @@
 # SPDX-License-Identifier: MIT
 """Devices, and memory that the NPU and numpy share."""
 
+import collections
 import ctypes as c
 import enum
+import itertools
 
 import numpy as np
 
 from . import _native as native
+
+
+def soc_names():
+    """All SoCs that the library knows, "rk3588" and so on."""
+    names = (native.raw("soc_name", number) for number in itertools.count())
+    return [name.decode() for name in itertools.takewhile(lambda name: name is not None, names)]
 
 
 class BufferFlag(enum.IntFlag):
@@ -127,6 +135,23 @@ class Buffer(native.Handle):
                                       int(BufferFlag.ANY_DOMAIN) if any_domain else 0, domain))
 
     @classmethod
+    def from_physical(cls, device, address, size, mapped=None):
+        """
+        Memory of the caller at a physical address, for NPUs without an IOMMU. mapped: where the caller has mapped it for
+        the CPU, for example a mmap.mmap that can be written; it is kept as long as this object, and None means that
+        access() can't be used. Cache maintenance is the caller's.
+        """
+        mapping = None
+        if mapped is not None:
+            mapping = (c.c_uint8 * memoryview(mapped).nbytes).from_buffer(mapped)
+            if len(mapping) < size:
+                raise ValueError(f"mapped: {len(mapping)} bytes of {size}")
+        buffer = cls._of(native.created("buffer_from_physical", device.handle, address, size,
+                                        None if mapping is None else c.addressof(mapping)))
+        buffer._mapping = mapping
+        return buffer
+
+    @classmethod
     def _of(cls, handle):
         buffer = cls.__new__(cls)
         native.Handle.__init__(buffer, handle)
@@ -161,6 +186,11 @@ class Buffer(native.Handle):
         """Bytes that access() has covered so far, through all Buffers of the memory: 0 where it only passes through."""
         return native.raw("buffer_accessed", self.handle)
 
+    @property
+    def imported(self):
+        """Whether the memory is not this device's."""
+        return bool(native.raw("buffer_imported", self.handle))
+
 
 def places(views):
     """Handles and offsets, as the library takes them, of Buffers or pairs of a Buffer and an offset."""
@@ -187,21 +217,44 @@ class PixelFormat(enum.IntEnum):
     UYVY = 10
 
 
+def _image_descriptor(format, width, height, width_stride, height_stride, offsets, buffers):
+    descriptor = native.ImageDescriptor(format=int(format), width=width, height=height, width_stride=width_stride,
+                                        height_stride=height_stride, buffers=buffers or 0)
+    for i, offset in enumerate(offsets):
+        descriptor.plane_offset[i] = native.BEHIND if offset is None else offset
+    return descriptor
+
+
+ImageLayout = collections.namedtuple("ImageLayout", ("planes", "bytes"))
+
+
+def image_layout(format, width, height, width_stride=0, height_stride=0, offsets=(0, None), buffers=1):
+    """
+    Where the planes of an image lie, for any reader: planes, each with offset, row_bytes, row_stride, rows and buffer;
+    and the bytes that each of the buffers must have.
+    """
+    descriptor = _image_descriptor(format, width, height, width_stride, height_stride, offsets, buffers)
+    planes, count, sizes = (native.ImagePlane * 2)(), c.c_uint32(), (c.c_uint64 * 2)()
+    native.call("image_get_layout", c.byref(descriptor), planes, c.byref(count), sizes)
+    return ImageLayout(list(planes[:count.value]), list(sizes[:buffers or 1]))
+
+
 class Image(native.Handle):
     """A picture in memory that the NPU reads in place, checked against the memory."""
 
     _free = "image_free"
 
     def __init__(self, source, format, width, height, width_stride=0, height_stride=0, offsets=(0, None), flags=0,
-                 buffers=None):
+                 buffers=None, domain=0, any_domain=False):
         """
         source: a Device for new memory, a Buffer, or a Device and the file of a dma-buf. Where each plane lies in memory
-        of its own: a Device with buffers=2, a list of Buffers, or a Device and the files of several dma-bufs.
+        of its own: a Device with buffers=2, a list of Buffers, or a Device and the files of several dma-bufs. domain,
+        any_domain: of dma-bufs, as Buffer.import_dmabuf has them.
         """
-        descriptor = native.ImageDescriptor(format=int(format), width=width, height=height,
-                                            width_stride=width_stride, height_stride=height_stride, buffers=buffers or 0)
-        for i, offset in enumerate(offsets):
-            descriptor.plane_offset[i] = native.BEHIND if offset is None else offset
+        descriptor = _image_descriptor(format, width, height, width_stride, height_stride, offsets, buffers)
+        files = () if isinstance(source, (Device, Buffer)) or isinstance(source[0], Buffer) else source[1:]
+        if (domain or any_domain) and not files:
+            raise ValueError("domain, any_domain: for dma-bufs")
         if isinstance(source, Device):
             handle = native.created("image_allocate", source.handle, c.byref(descriptor), int(flags))
         elif isinstance(source, Buffer) or isinstance(source[0], Buffer):
@@ -210,11 +263,10 @@ class Image(native.Handle):
             handle = native.created("image_view_planes", (c.c_void_p * len(handles))(*handles), len(handles),
                                     c.byref(descriptor))
         else:
-            device, *files = source
             descriptor.buffers = buffers or len(files)
-            handle = native.created("image_import_planes", device.handle,
+            handle = native.created("image_import_planes_in", source[0].handle,
                                     (c.c_int * len(files))(*(native.fileno(file) for file in files)), len(files),
-                                    c.byref(descriptor))
+                                    c.byref(descriptor), int(BufferFlag.ANY_DOMAIN) if any_domain else 0, domain)
         super().__init__(handle)
         self._buffers = [Buffer._of(native.created("image_plane_buffer", self.handle, i))
                          for i in range(len(self.planes))]

@@ -17,8 +17,7 @@ import enum
 import numpy as np
 
 from . import _native as native
-from .jobs import QueuedOperator, milliseconds
-from .memory import places
+from .jobs import QueuedOperator
 from .tensors import DataType
 
 
@@ -80,12 +79,6 @@ def _padding(value):
 
 
 class _Operator(QueuedOperator):
-    def _run(self, views, cores, timeout):
-        nanoseconds = c.c_uint64()
-        native.call(self._name + "_run", self.handle, *places(views), cores, milliseconds(timeout),
-                    c.byref(nanoseconds))
-        return nanoseconds.value * 1e-9
-
     def _shape(self):
         shape = native.MapShape()
         native.raw(self._name + "_out_shape", self.handle, c.byref(shape))
@@ -113,7 +106,7 @@ class _MapOperator(_Operator):
         return self._bytes("out_bytes")
 
     def __call__(self, source, target, cores=0, timeout=6.0):
-        return self._run((source, target), cores, timeout)
+        return self._run(self._name + "_run", (source, target), cores, timeout)
 
     def submit(self, queue, source, target, **options):
         return self._submit(queue, (source, target), **options)
@@ -211,7 +204,7 @@ class Elementwise(_Operator):
         return self._bytes("bytes")
 
     def __call__(self, a, b, target, cores=0, timeout=6.0):
-        return self._run((a, b, target), cores, timeout)
+        return self._run("elementwise_run", (a, b, target), cores, timeout)
 
     def submit(self, queue, a, b, target, **options):
         return self._submit(queue, (a, b, target), **options)

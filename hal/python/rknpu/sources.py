@@ -54,3 +54,10 @@ def v4l2_describe(video, queue=VideoQueue.CAPTURE):
 def v4l2_fourcc_of(format, buffers=1):
     """V4L2's code of a PixelFormat whose planes lie in so many buffers; 0: there is none."""
     return native.raw("v4l2_fourcc_of", int(format), buffers)
+
+
+def v4l2_format_of(fourcc):
+    """The PixelFormat of a code of V4L2."""
+    format = c.c_uint32()
+    native.call("v4l2_format_of", fourcc, c.byref(format))
+    return PixelFormat(format.value)

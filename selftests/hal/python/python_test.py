@@ -1,10 +1,13 @@
 # SPDX-License-Identifier: MIT
 """The Python package on the simulator, against numpy."""
 
+import ctypes
 import gc
+import mmap
 import os
 import select
 import unittest
+import unittest.mock
 
 import numpy as np
 
@@ -115,6 +118,76 @@ class Test(unittest.TestCase):
         with view.access(Access.READ, 1) as rows, view.access(Access.READ, 0) as luma:
             self.assertTrue((rows == 9).all() and (luma == 0).all())
 
+    def new_dmabuf(self, size):
+        """Memory of another device."""
+        return Buffer(Device("sim:rk3588"), size).export_dmabuf()
+
+    def test_images_have_a_place(self):
+        with self.new_dmabuf(4096) as luma, self.new_dmabuf(4096) as chroma:
+            image = Image((self.device, luma, chroma), PixelFormat.NV12, 64, 40, domain=2)
+            self.assertEqual([image.plane_buffer(i).domain for i in (0, 1)], [2, 2])
+            self.assertTrue(image.buffer.imported)
+            again = Image((self.device, luma), PixelFormat.GRAY8, 64, 64, any_domain=True)
+            self.assertEqual(again.buffer.domain, 2)  # where it is already
+            with self.assertRaises(rknpu.Error) as raised:
+                Image((self.device, luma), PixelFormat.GRAY8, 64, 64, domain=16)
+            self.assertEqual(raised.exception.code, "invalid argument")
+        self.assertFalse(Buffer(self.device, 1).imported)
+        filler = Buffer(self.device, 3 << 30)
+        with self.new_dmabuf(2 << 30) as large:
+            with self.assertRaises(rknpu.Error) as raised:
+                Image((self.device, large), PixelFormat.GRAY8, 64, 64)
+            self.assertEqual(raised.exception.code, "ENOMEM")
+            image = Image((self.device, large), PixelFormat.GRAY8, 64, 64, any_domain=True)
+            self.assertEqual((filler.domain, image.buffer.domain), (0, 1))
+        for source in (self.device, filler, [filler]):
+            with self.assertRaises(ValueError):
+                Image(source, PixelFormat.GRAY8, 64, 64, domain=1)
+
+    def test_layouts_of_images(self):
+        layout = rknpu.image_layout(PixelFormat.NV12, 60, 40, width_stride=64)
+        self.assertEqual([(p.offset, p.row_bytes, p.row_stride, p.rows, p.buffer) for p in layout.planes],
+                         [(0, 60, 64, 40, 0), (64 * 40, 60, 64, 20, 0)])
+        self.assertEqual(layout.bytes, [64 * 60 - 4])
+        layout = rknpu.image_layout(PixelFormat.NV12, 64, 40, offsets=(16, 32), buffers=2)
+        self.assertEqual([(p.offset, p.buffer) for p in layout.planes], [(16, 0), (32, 1)])
+        self.assertEqual(layout.bytes, [16 + 64 * 40, 32 + 64 * 20])
+        layout = rknpu.image_layout(PixelFormat.RGB888, 5, 3)
+        self.assertEqual((len(layout.planes), layout.bytes), (1, [45]))
+        with self.assertRaises(rknpu.Error) as raised:
+            rknpu.image_layout(PixelFormat.GRAY8, 5, 3, width_stride=4)
+        self.assertEqual(raised.exception.code, "bad layout")
+
+    def test_physical_memory_is_for_devices_without_an_iommu(self):
+        with mmap.mmap(-1, 8192) as mapped:
+            for memory in (None, mapped):
+                with self.assertRaises(rknpu.Error) as raised:
+                    Buffer.from_physical(self.device, 4096, 8192, memory)
+                self.assertEqual(raised.exception.code, "unsupported")
+            del raised  # its frames have hold of the memory
+            with self.assertRaises(ValueError):
+                Buffer.from_physical(self.device, 4096, 8193, mapped)
+
+    def test_mapped_physical_memory_is_kept(self):
+        mapped = mmap.mmap(-1, 8192)
+        # The simulator has an IOMMU: what the library would get.
+        with unittest.mock.patch("rknpu._native.created", return_value=None) as created:
+            buffer = Buffer.from_physical(self.device, 4096, 8192, mapped)
+        name, _, address, size, at = created.call_args.args
+        self.assertEqual((name, address, size), ("buffer_from_physical", 4096, 8192))
+        mapped[100] = 77
+        self.assertEqual(ctypes.c_uint8.from_address(at + 100).value, 77)
+        with self.assertRaises(BufferError):
+            mapped.close()
+        del buffer
+        gc.collect()
+        mapped.close()
+
+    def test_names_of_socs(self):
+        names = rknpu.soc_names()
+        self.assertEqual((names[0], names[-1], len(names), len(set(names))), ("rk3562", "rv1126b", 11, 11))
+        self.assertIn(self.device.soc, names)
+
     def test_images(self):
         image = Image(self.device, PixelFormat.RGB888, 50, 40)
         plane = image.planes[0]
@@ -187,6 +260,82 @@ class Test(unittest.TestCase):
         halves = rknpu.Matrix("rk3588", DataType.HALF, rknpu.MatrixRole.B, rknpu.MatrixOrder.NORMAL, 70, 3)
         np.testing.assert_array_equal(rknpu.convert(normal, values, halves), values.astype(np.float16))
 
+    def test_weights(self):
+        random = np.random.default_rng(3)
+        for dtype, kernels, atom, zero in ((np.int8, 32, 16, -7), (np.float16, 16, 8, 0)):
+            weights = random.integers(-100, 100, (35, 41, 2, 3)).astype(dtype)
+            filled = np.pad(weights, ((0, 0), (0, -41 % atom), (0, 0), (0, 0)), constant_values=zero)
+            # Groups of kernels, in them of 32 channels, in them [y][x][kernel][channel].
+            expected = [filled[k:k + kernels, ch:ch + 32].transpose(2, 3, 0, 1).ravel()
+                        for k in range(0, 35, kernels) for ch in range(0, filled.shape[1], 32)]
+            expected = np.concatenate(expected)
+            result = rknpu.kernels_to_native("rk3588", weights, zero)
+            self.assertEqual(result.dtype, dtype)
+            np.testing.assert_array_equal(result, expected)
+            buffer = Buffer(self.device, expected.nbytes)
+            with buffer.access(Access.WRITE, dtype) as memory:
+                reversed_twice = np.ascontiguousarray(weights[::-1])[::-1]
+                self.assertIs(rknpu.kernels_to_native("rk3588", reversed_twice, zero, memory), memory)
+                np.testing.assert_array_equal(memory, expected)
+            with self.assertRaises(rknpu.Error) as raised:
+                rknpu.kernels_to_native("rk3588", weights, zero, np.empty(expected.size - 1, dtype))
+            self.assertEqual(raised.exception.code, "too small")
+        with self.assertRaises(rknpu.Error) as raised:
+            rknpu.kernels_to_native("rk3568", weights)
+        self.assertEqual(raised.exception.code, "unsupported")
+        for wrong in (weights[0], weights.astype(np.float32)):
+            with self.assertRaises(ValueError):
+                rknpu.kernels_to_native("rk3588", wrong)
+
+    def test_int4(self):
+        np.testing.assert_array_equal(rknpu.pack_int4([[1, -2, -8, 7], [0, 0, 3, -1]]), [[0xe1, 0x78], [0x00, 0xf3]])
+        np.testing.assert_array_equal(rknpu.unpack_int4(np.array([0xe1, 0x78], np.uint8)), [1, -2, -8, 7])
+        for wrong in ([1, 2, 3], [8, 0], [0, -9], [1.0, 2.0], 5):
+            with self.assertRaises(ValueError):
+                rknpu.pack_int4(wrong)
+        with self.assertRaises(ValueError):
+            rknpu.unpack_int4([1, 2])
+
+        random = np.random.default_rng(4)
+        b, a = (random.integers(-8, 8, shape, dtype=np.int8) for shape in ((600, 70), (5, 600)))
+        b[:, 3], a[2] = -8, -8  # 64 * 600 is more than C has
+        exact = np.clip(a.astype(np.int64) @ b.astype(np.int64), -2**15, 2**15 - 1)
+        self.assertEqual(exact[2, 3], 2**15 - 1)
+        matmul = rknpu.Matmul(self.device, 5, b, result=np.int16)
+        product = matmul(a)
+        self.assertEqual(product.dtype, np.int16)
+        np.testing.assert_array_equal(product, exact)
+        np.testing.assert_array_equal(self.in_place(matmul, rknpu.pack_int4(a), 70, np.int16), exact)
+        with self.assertRaises(ValueError):
+            matmul(a + 8)
+        with self.assertRaises(rknpu.Error) as raised:
+            rknpu.Matmul(self.device, 5, b[:, :69], result=np.int16)
+        self.assertEqual(raised.exception.code, "invalid argument")
+
+    def in_place(self, matmul, a, columns, dtype, **options):
+        """C of A, both as rows in buffers, behind something else."""
+        source = Buffer(self.device, 32 + len(a) * matmul.a_pitch)
+        target = Buffer(self.device, 48 + len(a) * matmul.c_pitch)
+        with source.access(Access.WRITE, np.uint8, (len(a), matmul.a_pitch), offset=32) as rows:
+            rows[:, :a.shape[1]] = a.view(np.uint8)
+        self.assertGreater(matmul.run_in_place((source, 32), (target, 48), **options), 0)
+        with target.access(Access.READ, np.uint8, (len(a), matmul.c_pitch), offset=48) as rows:
+            return rows[:, :columns * np.dtype(dtype).itemsize].copy().view(dtype)
+
+    def test_matmul_in_place(self):
+        random = np.random.default_rng(5)
+        b, a = (random.integers(-128, 128, shape, dtype=np.int8) for shape in ((70, 33), (9, 70)))
+        exact = a.astype(np.int32) @ b.astype(np.int32)
+        matmul = rknpu.Matmul(self.device, 9, b)
+        for cores in (0, 2, 7):
+            np.testing.assert_array_equal(self.in_place(matmul, a, 33, np.int32, cores=cores), exact)
+        small = Buffer(self.device, 9 * matmul.a_pitch - 1)
+        large = Buffer(self.device, 8 + 9 * max(matmul.a_pitch, matmul.c_pitch))
+        for source, target, code in ((small, large, "too small"), ((large, 8), large, "bad layout")):
+            with self.assertRaises(rknpu.Error) as raised:
+                matmul.run_in_place(source, target)
+            self.assertEqual(raised.exception.code, code)
+
     def test_matmul_results(self):
         random = np.random.default_rng(2)
         b, a = (random.integers(-128, 128, shape, dtype=np.int8) for shape in ((64, 5), (3, 64)))
@@ -225,6 +374,9 @@ class Test(unittest.TestCase):
     def test_sources(self):
         self.assertEqual(rknpu.image_row_alignment("rk3588"), 16)
         self.assertEqual(rknpu.v4l2_fourcc_of(PixelFormat.NV12, 2).to_bytes(4, "little"), b"NM12")
+        self.assertIs(rknpu.v4l2_format_of(int.from_bytes(b"NM12", "little")), PixelFormat.NV12)
+        with self.assertRaises(rknpu.Error):
+            rknpu.v4l2_format_of(0)
         with rknpu.dmabuf_new_memfd(100) as file:
             self.assertEqual(os.fstat(file.fileno()).st_size, 4096)
 
