@@ -433,7 +433,7 @@ int rknpu_matrix_convert(const rknpu_matrix_desc* from_desc, const void* from, s
 
 /* Weights of a convolution in the order in which an NPU reads them; see kernels_to_native of rknpu/layout.hpp. */
 typedef struct rknpu_kernels_desc {
-    const char* soc;       /* "rk3588": of others the order is not known */
+    const char* soc;       /* "rk3588", "rk3583", "rk3576" or "rv1126b"; others: RKNPU_ERROR_UNSUPPORTED */
     uint32_t type;         /* RKNPU_DATA_INT8 or RKNPU_DATA_HALF */
     uint32_t out_channels; /* number of kernels */
     uint32_t in_channels;  /* of a kernel */

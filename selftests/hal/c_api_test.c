@@ -540,8 +540,15 @@ static void weights_are_laid_out(void **state) {
     desc.width = desc.height = desc.in_channels = UINT32_MAX;
     assert_int_equal(rknpu_kernels_bytes(&desc, &bytes), RKNPU_ERROR_INVALID_ARGUMENT);
     desc.width = desc.height = desc.in_channels = 1;
-    desc.soc = "rk3568";
-    assert_int_equal(rknpu_kernels_bytes(&desc, &bytes), RKNPU_ERROR_UNSUPPORTED);
+    for (uint32_t soc = 0; rknpu_soc_name(soc); ++soc) {
+        const int known = soc == RKNPU_SOC_RK3588 || soc == RKNPU_SOC_RK3583 || soc == RKNPU_SOC_RK3576 ||
+                          soc == RKNPU_SOC_RV1126B;
+        desc.soc = rknpu_soc_name(soc);
+        for (int half = 0; half < 2; ++half) {
+            desc.type = half ? RKNPU_DATA_HALF : RKNPU_DATA_INT8;
+            assert_int_equal(rknpu_kernels_bytes(&desc, &bytes), known ? RKNPU_OK : RKNPU_ERROR_UNSUPPORTED);
+        }
+    }
 }
 
 static void socs_have_names(void **state) {

@@ -54,6 +54,13 @@ rknpu::Result<rknpu::MatrixDesc> matrix_of(const rknpu_matrix_desc* m) {
                              {m->scale, m->zero}};
 }
 
+/// Whether the NPU of a SoC keeps weights as that of the RK3588, which layout::kernels_to_native is for.
+template <class T>
+bool is_order_of_kernels(const rknpu::NativeLayout& l) {
+    namespace layout = rknpu::layout;
+    return l.c2 == layout::kAtom<T> && l.kernel_group == layout::kMatrixN<T> && l.channel_group == layout::kMatrixK<T>;
+}
+
 /// Bytes in the NPU's order, of a description that is checked with this.
 rknpu::Result<std::uint64_t> kernels_bytes(const rknpu_kernels_desc* d) {
     if (!d || !d->soc)
@@ -69,8 +76,12 @@ rknpu::Result<std::uint64_t> kernels_bytes(const rknpu_kernels_desc* d) {
     const auto soc = rknpu::soc_from_name(d->soc);
     if (!soc)
         return soc.error();
-    if (*soc != rknpu::Soc::Rk3588)
-        return rknpu::Error(rknpu::Errc::Unsupported, "kernels: the order of weights is known of the rk3588 only");
+    const auto native = rknpu::native_layout(*soc, static_cast<rknpu::DataType>(d->type));
+    if (!native)
+        return native.error();
+    if (half ? !is_order_of_kernels<rknpu::Half>(*native) : !is_order_of_kernels<std::int8_t>(*native))
+        return rknpu::Error(rknpu::Errc::Unsupported,
+                            "kernels: this SoC keeps weights in another order than rk3588, rk3583, rk3576 and rv1126b");
     const std::uint64_t atom = half ? rknpu::layout::kAtom<rknpu::Half> : rknpu::layout::kAtom<std::int8_t>;
     std::uint64_t bytes = (d->in_channels + atom - 1) / atom * rknpu::layout::kAtomBytes;
     for (const std::uint32_t factor : {d->out_channels, d->height, d->width}) {
