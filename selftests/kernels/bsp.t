@@ -17,6 +17,8 @@ is_original() { diff -r "$source" linux >output 2>&1 && [ ! -e linux/.rknpu-bsp 
 
 run "$repo/tools/bsp/bsp" install /nonexistent
 check "a folder that is not there" refuses 'there is no folder /nonexistent'
+run "$repo/tools/bsp/bsp" install ''
+check "no folder at all" refuses 'KSRC= must name the folder'
 mkdir other
 run "$repo/tools/bsp/bsp" install other
 check "a folder without a kernel" refuses 'other is not the source of a kernel'
