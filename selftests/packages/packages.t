@@ -111,17 +111,20 @@ for file in \
 	"usr/lib/$triplet/librknpu.so.0" "usr/lib/$triplet/librknpu.so" "usr/lib/$triplet/librknpu.a" \
 	"usr/lib/$triplet/librknpu-sim.so.0" "usr/lib/$triplet/pkgconfig/rknpu.pc" \
 	"usr/lib/$triplet/cmake/rknpu/rknpu-config.cmake" usr/include/rknpu.h usr/include/rknpu/device.hpp \
-	usr/bin/rknpu-regcmd usr/share/man/man1/rknpu-regcmd.1.gz usr/bin/vnpu-run usr/share/man/man1/vnpu-run.1.gz \
+	usr/bin/rknpu-regcmd usr/share/man/man1/rknpu-regcmd.1.gz usr/bin/rknpu-camera usr/bin/rknpu-classify \
+	usr/share/rknpu/digits usr/bin/vnpu-run usr/share/man/man1/vnpu-run.1.gz \
 	"usr/src/rknpu-$version/dkms.conf" "usr/src/rknpu-$version/kernel/Kbuild" \
 	"usr/src/rknpu-$version/uapi/drm/rknpu_drm.h" lib/modprobe.d/rknpu.conf \
 	usr/share/doc/rknpu-dkms/README.Debian usr/lib/python3/dist-packages/rknpu/__init__.py; do
 	check "/$file" [ -e "$root/$file" ]
 done
 files | comm -13 before - >ours
-places="usr/(bin|include|lib/($triplet|debug|modprobe.d|python3/dist-packages/rknpu)|share/(doc|man/man1)|src)|var/lib/dkms"
+places="usr/(bin|include|lib/($triplet|debug|modprobe.d|python3/dist-packages/rknpu)|share/(doc|man/man1|rknpu)|src)|var/lib/dkms"
 check "nothing anywhere else" [ -z "$(grep -vE "^\./($places)(/|$)" ours | tee output)" ]
 in_root rknpu-regcmd --help
 check "rknpu-regcmd runs" says 'usage: rknpu-regcmd'
+in_root rknpu-classify --images /usr/share/rknpu/digits --device sim:rk3588
+check "rknpu-classify knows its digits" says 'classify: 1797 images, 1797 equal to the reference'
 in_root vnpu-run --help
 check "vnpu-run runs" works
 in_root python3 -c '
