@@ -111,7 +111,7 @@ RKNPU_C_API int rknpu_buffer_import_in(rknpu_device* device, int fd, uint64_t ne
                                        rknpu_buffer** buffer) {
     if (!device || !buffer)
         return invalid("rknpu_buffer_import: a pointer is NULL");
-    if (flags & ~static_cast<uint32_t>(RKNPU_BUFFER_ANY_DOMAIN))
+    if (!is_import_flags(flags))
         return invalid("rknpu_buffer_import: the only flag is RKNPU_BUFFER_ANY_DOMAIN");
     return give(rknpu::Buffer::import_dmabuf(device->device, fd, needed, {domain, flags != 0}), buffer, std::nullopt);
 }

@@ -32,10 +32,6 @@ rknpu_image_plane plane_of(const rknpu::ImagePlane& from) noexcept {
     return {from.offset, from.row_bytes, from.row_stride, from.rows, from.buffer};
 }
 
-bool is_import_flags(uint32_t flags) noexcept {
-    return (flags & ~static_cast<uint32_t>(RKNPU_BUFFER_ANY_DOMAIN)) == 0;
-}
-
 bool is_queue(uint32_t queue) noexcept {
     return queue == static_cast<uint32_t>(rknpu::v4l2::Queue::Capture) ||
            queue == static_cast<uint32_t>(rknpu::v4l2::Queue::CapturePlanes);

@@ -110,6 +110,11 @@ inline bool is_access(uint32_t access) noexcept {
     return access >= RKNPU_ACCESS_READ && access <= RKNPU_ACCESS_READ_WRITE;
 }
 
+/// Of an import: the one that says where.
+inline bool is_import_flags(uint32_t flags) noexcept {
+    return (flags & ~static_cast<uint32_t>(RKNPU_BUFFER_ANY_DOMAIN)) == 0;
+}
+
 /// Of a value that was checked.
 inline rknpu::Access access_of(uint32_t access) noexcept {
     return access == RKNPU_ACCESS_READ    ? rknpu::Access::Read
